@@ -1,0 +1,3 @@
+"""Corral's client, with the standard library only."""
+
+__version__ = "0.1.0"

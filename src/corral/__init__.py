@@ -1,0 +1,3 @@
+"""Corral: one pool from a pile of GPUs."""
+
+__version__ = "0.1.0"
