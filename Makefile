@@ -1,5 +1,80 @@
-.PHONY: test
-test:
-	@command -v uv >/dev/null || python3 -m pip install --quiet uv
-	@uv sync --quiet --locked --compile-bytecode
-	@uv run --no-sync pytest
+# Corral's commands. What is slow is done once and kept: tools/prepare says what each one needs.
+# Further arguments for pytest: make unit ARGS="-k session -x"
+
+.DEFAULT_GOAL := help
+.PHONY: help run dev test lint format types imports unit sqlite postgresql api cli sdk docs browser packaging \
+        web console wheel clean
+
+ARGS ?=
+STAGE = @tools/prepare python && .venv/bin/python tools/test.py --stream --arguments="$(ARGS)"
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: ## set everything up and start Corral on this machine (CORRAL_HOME, CORRAL_PORT)
+	@tools/prepare run
+	@unset PYTHONDONTWRITEBYTECODE; exec .venv/bin/corral up
+
+dev: ## start Corral with reload of server and console
+	@tools/prepare dev
+	@exec tools/dev
+
+test: ## set everything up and run every check and test
+	@tools/prepare test
+	@.venv/bin/python tools/test.py
+
+lint: ## ruff: rules and format of the Python code
+	$(STAGE) lint
+
+format: ## put the Python code in order
+	@tools/prepare python
+	@.venv/bin/ruff check --fix . && .venv/bin/ruff format .
+
+types: ## mypy, strict
+	$(STAGE) types
+
+imports: ## do the arrows of the house point inward
+	$(STAGE) imports
+
+unit: ## tests that need no database
+	$(STAGE) unit
+
+sqlite: ## database and API tests on SQLite
+	$(STAGE) sqlite
+
+postgresql: ## the same on a PostgreSQL that the tests start
+	$(STAGE) postgresql
+
+api: ## database and API tests on SQLite and PostgreSQL
+	$(STAGE) sqlite postgresql
+
+cli: ## tests of the corral command
+	$(STAGE) cli
+
+sdk: ## tests of the SDK
+	$(STAGE) sdk
+
+docs: ## checks of the documentation and its examples
+	$(STAGE) docs
+
+browser: ## tests of the console in Chromium
+	@tools/prepare test
+	@.venv/bin/python tools/test.py --stream --arguments="$(ARGS)" browser
+
+packaging: ## install the wheel in an empty environment and start it
+	@tools/prepare test
+	@.venv/bin/python tools/test.py --stream --arguments="$(ARGS)" packaging
+
+web: ## lint, types, tests, build and size of the console
+	@tools/prepare dev
+	@.venv/bin/python tools/test.py --stream console
+
+console: ## build the console into the package
+	@tools/prepare console
+
+wheel: ## build the wheels, with the console inside, into dist/
+	@tools/wheel
+
+clean: ## remove what was built and cached, data in CORRAL_HOME stays
+	@rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist \
+	    web/node_modules web/dist src/corral/server/console
