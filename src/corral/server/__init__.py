@@ -1,0 +1,1 @@
+"""The application: settings, start-up, the parent of `corral up` and its children."""

@@ -1,0 +1,39 @@
+"""How checked settings travel from the command to the parent and its children: an unlinked file, never argv.
+
+Argv is visible to every user of the machine and the environment to every grandchild; a database password must
+be in neither.
+"""
+
+import json
+import os
+import tempfile
+
+from corral.server.settings import Settings
+
+__all__ = ["hand_over", "take_over"]
+
+
+def hand_over(settings: Settings) -> int:
+    """Writes the settings to an anonymous file and returns its inheritable descriptor."""
+    payload = {
+        "settings": settings.model_dump(mode="json"),
+        "home": str(settings.home),
+        "host": settings.host,
+        "port": settings.port,
+        "public_url": settings.public_url,
+        "local_url": settings.local_url,
+        "is_loopback": settings.is_loopback,
+        "database": settings.database_kind,
+    }
+    with tempfile.TemporaryFile() as file:
+        file.write(json.dumps(payload).encode())
+        file.flush()
+        descriptor = os.dup(file.fileno())
+    os.set_inheritable(descriptor, True)
+    return descriptor
+
+
+def take_over(descriptor: int) -> Settings:
+    """Reads what `hand_over` wrote. Several children share the descriptor, so its position is left alone."""
+    size = os.fstat(descriptor).st_size
+    return Settings(**json.loads(os.pread(descriptor, size, 0))["settings"])
