@@ -1,8 +1,7 @@
-"""The port of `corral up`: opened once by the parent, and who has it when it is taken. Standard library only."""
+"""The port of `corral up`: opened by the parent, and who has it when it is taken. Standard library only."""
 
 import contextlib
 import errno
-import os
 import socket
 from pathlib import Path
 
@@ -21,7 +20,7 @@ class PortError(Exception):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Opens the listening socket. Restarted children inherit it, so that no caller is turned away meanwhile."""
+    """Opens the listening socket. A restarted child inherits it, so that no caller is turned away."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except socket.gaierror as error:
@@ -67,7 +66,7 @@ def listeners_on(port: int) -> list[tuple[int, str]]:
 
 def _process_ids() -> list[int]:
     with contextlib.suppress(OSError):
-        return sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
+        return sorted(int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
     return []
 
 
@@ -75,9 +74,9 @@ def _open_files(pid: int) -> set[str]:
     names: set[str] = set()
     # A process may end, or belong to someone else, while we look.
     with contextlib.suppress(OSError):
-        for entry in os.scandir(f"/proc/{pid}/fd"):
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
             with contextlib.suppress(OSError):
-                names.add(os.readlink(entry.path))
+                names.add(str(entry.readlink()))
     return names
 
 

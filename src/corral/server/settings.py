@@ -49,14 +49,14 @@ def _setting(default: object, about: str, allowed: str, **bounds: Any) -> Any:
 
 
 class Settings(BaseModel):
-    """Settings that hold from start to stop. What an administrator changes while running is in the database."""
+    """What holds from start to stop. What an administrator changes while it runs is in the database."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", str_strip_whitespace=True, hide_input_in_errors=True
     )
 
     home: Path = Field(
-        description="The data directory: database, keys, local token, endpoints.json. Created with mode 0700.",
+        description="The data directory: database, keys, local token, endpoints.json. Made with mode 0700.",
         json_schema_extra={"allowed": "a directory that this user can write"},
     )
     host: str = _setting(
@@ -71,7 +71,7 @@ class Settings(BaseModel):
     )
     database_url: str = _setting(
         "",
-        "The database. Empty: SQLite in the data directory. A relative SQLite path starts at the data directory. "
+        "The database. Empty: SQLite in the data directory, where relative SQLite paths start, too. "
         "A password belongs into corral.toml (mode 0600) or CORRAL_DATABASE_URL, never into a flag.",
         "empty, sqlite:///<path>, or postgresql://<user>:<password>@<host>:<port>/<database>",
         repr=False,
@@ -97,8 +97,8 @@ class Settings(BaseModel):
     )
     host_names: Names = _setting(
         (),
-        "Further names under which browsers reach Corral; the first is used in links. Needed when Corral serves "
-        "HTTPS itself on all interfaces. A request that names another host is refused.",
+        "Further names under which browsers reach Corral; the first is used in links. Needed when Corral "
+        "serves HTTPS itself on all interfaces. A request that names another host is refused.",
         "host names without port, separated by commas",
     )
     log_level: Literal["debug", "info", "warning", "error"] = _setting(
@@ -217,9 +217,7 @@ class Settings(BaseModel):
     @model_validator(mode="after")
     def _agree(self) -> Self:
         if self.session_idle_hours > self.session_hours:
-            raise _conflict(
-                "session_idle_hours", f"it is more than session_hours, which is {self.session_hours}"
-            )
+            raise _conflict("session_idle_hours", f"it is more than session_hours ({self.session_hours})")
         if self.tls_certificate and not self.tls_key:
             raise _conflict("tls_key", "tls_certificate is set, and a certificate needs its private key")
         if self.tls_key and not self.tls_certificate:
@@ -227,9 +225,7 @@ class Settings(BaseModel):
         if not self.is_loopback and not self.is_tls:
             raise _conflict("host", _PUBLIC_WITHOUT_TLS.format(port=self.port))
         if self.serves_tls and self._is_wildcard and not (self.host_names or self.behind_proxy):
-            raise _conflict(
-                "host_names", "on all interfaces Corral cannot know its public name: state it here"
-            )
+            raise _conflict("host_names", "Corral listens on all interfaces and cannot know its name")
         return self
 
     @property
@@ -267,7 +263,7 @@ class Settings(BaseModel):
 
     @property
     def local_url(self) -> str:
-        """The address for programs on this machine, past any proxy; differs from public_url only behind one."""
+        """The address for programs on this machine, past any proxy."""
         if self.serves_tls:
             return self.public_url
         host = "127.0.0.1" if self._is_wildcard else self.host

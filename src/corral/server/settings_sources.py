@@ -1,4 +1,4 @@
-"""Reads the settings: defaults, then corral.toml, then CORRAL_*, then flags; remembers where each came from."""
+"""Reads the settings (defaults, corral.toml, CORRAL_*, flags) and remembers where each came from."""
 
 import difflib
 import re
@@ -30,6 +30,9 @@ class Origin:
 
     kind: str
     text: str
+
+
+_DEFAULT = Origin("default", "the default")
 
 
 @dataclass(frozen=True)
@@ -73,10 +76,9 @@ def default_home(environ: Mapping[str, str]) -> Path:
     """The data directory when nothing names one."""
     base = environ.get("XDG_DATA_HOME", "")
     # The XDG rules say that a relative value is to be ignored.
-    root = (
-        Path(base) if base.startswith("/") else Path(environ.get("HOME") or Path.home()) / ".local" / "share"
-    )
-    return root / "corral"
+    if base.startswith("/"):
+        return Path(base) / "corral"
+    return Path(environ.get("HOME") or Path.home()) / ".local" / "share" / "corral"
 
 
 def load_settings(
@@ -88,7 +90,7 @@ def load_settings(
     if config is None and environ.get("CORRAL_CONFIG"):
         config = Path(environ["CORRAL_CONFIG"])
     named_home = from_flags.get("home") or from_environment.get("home")
-    home = named_home or _Given(default_home(environ), Origin("default", "the default"))
+    home = named_home or _Given(default_home(environ), _DEFAULT)
 
     if config is not None:
         file = config.expanduser().absolute()
@@ -99,12 +101,10 @@ def load_settings(
         if "home" in from_file:
             reason = "this file was found in the data directory, so it cannot move it"
             raise SettingsError((_problem("home", from_file["home"], reason),))
-    given = {"home": home, **from_file, **({"home": named_home} if named_home else {})}
-    given |= {**from_environment, **from_flags}
+    given = {"home": home, **from_file, **from_environment, **from_flags}
     settings = _validated(given)
-    origins = {
-        key: given[key].origin if key in given else Origin("default", "the default")
-        for key in Settings.model_fields
+    origins = dict.fromkeys(Settings.model_fields, _DEFAULT) | {
+        key: each.origin for key, each in given.items()
     }
     return LoadedSettings(settings, origins, file if file.exists() else None)
 
@@ -208,7 +208,7 @@ def _from_pydantic(detail: ErrorDetails, given: Mapping[str, _Given]) -> Setting
     key = str(context["field"] if detail["type"] == "conflict" else detail["loc"][0])
     own_words = {"conflict", "not_a_number", "home", "host", "database", "file", "proxy", "network"}
     reason = detail["msg"] if detail["type"] in own_words else "it is not allowed"
-    default = _Given(Settings.model_fields[key].default, Origin("default", "the default"))
+    default = _Given(Settings.model_fields[key].default, _DEFAULT)
     value = given.get(key, default)
     if key == "port" and str(value.value).startswith("tcp://"):
         reason = (
