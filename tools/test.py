@@ -19,7 +19,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Self, TextIO
 
 ROOT = Path(__file__).resolve().parent.parent
 OUTPUT = ROOT / ".cache" / "test"
@@ -151,8 +151,15 @@ def run_command(command: Sequence[str], log: Path, progress: Progress, label: st
     """The command's exit code; its output goes to the log, and to the terminal when streaming."""
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     environment |= {"UV_PYTHON_DOWNLOADS": "never", "PYTHONUNBUFFERED": "1", "CI": os.environ.get("CI", "1")}
-    with log.open("w", encoding="utf-8") as written:
-        process = subprocess.Popen(
+    timed_out = threading.Event()
+
+    def give_up(process: subprocess.Popen[str]) -> None:
+        timed_out.set()
+        stop_group(process)
+
+    with (
+        log.open("w", encoding="utf-8") as written,
+        subprocess.Popen(
             command,
             cwd=ROOT,
             env=environment,
@@ -162,28 +169,33 @@ def run_command(command: Sequence[str], log: Path, progress: Progress, label: st
             start_new_session=True,
             text=True,
             errors="replace",
-        )
-        timer = threading.Timer(STAGE_TIMEOUT_SECONDS, stop_group, [process])
+        ) as process,
+    ):
+        timer = threading.Timer(STAGE_TIMEOUT_SECONDS, give_up, [process])
         timer.start()
         try:
-            assert process.stdout is not None
-            for line in process.stdout:
-                written.write(line)
-                if stream:
-                    print(line, end="", flush=True)
-                elif percent := re.search(r"\[ *(\d+)%\]", line):
-                    progress.update(f"{label} {percent[1]} %")
-            code = process.wait()
+            follow(process, written, progress, label, stream=stream)
         except KeyboardInterrupt:
             stop_group(process, first=signal.SIGINT)
             raise
         finally:
-            timed_out = not timer.is_alive()
             timer.cancel()
-        if timed_out:
+        if timed_out.is_set():
             written.write(f"\nStopped: not finished within {STAGE_TIMEOUT_SECONDS} seconds.\n")
-            return code or 1
-        return code
+        return process.wait()
+
+
+def follow(
+    process: subprocess.Popen[str], log: TextIO, progress: Progress, label: str, *, stream: bool
+) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        log.write(line)
+        if stream:
+            print(line, end="", flush=True)
+        elif percent := re.search(r"\[ *(\d+)%\]", line):
+            progress.update(f"{label} {percent[1]} %")
+    process.wait()
 
 
 def stop_group(process: subprocess.Popen[str], first: signal.Signals = signal.SIGTERM) -> None:

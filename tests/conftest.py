@@ -1,0 +1,104 @@
+"""Fixtures for every test: fresh databases of both kinds, the application, a running Corral.
+
+A test that uses `database_url` or `database` runs twice, on SQLite and on PostgreSQL.
+"""
+
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.databases import (
+    TEMPLATE,
+    copy_sqlite,
+    migrated_postgresql_template,
+    migrated_sqlite_file,
+    postgresql_database,
+    sqlite_url,
+)
+from tests.live import LiveCorral, running_corral
+from tests.postgres import Server, shared_server
+from tests.runs import begin_run, current_run, end_run
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        begin_run()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        end_run()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of one database only are sorted into its stage, as those of both are by their parameter."""
+    for item in items:
+        names = getattr(item, "fixturenames", ())
+        if "postgresql_server" in names:
+            item.add_marker("postgresql")
+        elif "sqlite_template" in names:
+            item.add_marker("sqlite")
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Server:
+    """The run's PostgreSQL server, without any database of ours."""
+    return shared_server(current_run())
+
+
+@pytest.fixture(scope="session")
+def sqlite_template() -> Path:
+    """A migrated SQLite file; copy it, do not open it."""
+    return migrated_sqlite_file(current_run())
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("sqlite", marks=pytest.mark.sqlite),
+        pytest.param("postgresql", marks=pytest.mark.postgresql),
+    ]
+)
+def database_kind(request: pytest.FixtureRequest) -> str:
+    """Which database the test runs on."""
+    return str(request.param)
+
+
+@pytest.fixture
+def database_url(database_kind: str, tmp_path: Path) -> Iterator[str]:
+    """The address of a fresh, migrated database."""
+    if database_kind == "sqlite":
+        yield copy_sqlite(migrated_sqlite_file(current_run()), tmp_path)
+    else:
+        with postgresql_database(migrated_postgresql_template(current_run()), TEMPLATE) as url:
+            yield url
+
+
+@pytest.fixture
+def empty_database_url(database_kind: str, tmp_path: Path) -> Iterator[str]:
+    """The address of a database without tables, for tests of the migrations."""
+    if database_kind == "sqlite":
+        yield sqlite_url(tmp_path / "empty.db")
+    else:
+        with postgresql_database(shared_server(current_run())) as url:
+            yield url
+
+
+@pytest.fixture(scope="module")
+def live_corral(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCorral]:
+    """A real `corral up` on a free port with a data directory of its own."""
+    with running_corral(tmp_path_factory.mktemp("corral")) as corral:
+        yield corral
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failed test shows the end of the log of the Corral it used."""
+    report = yield
+    corral = getattr(item, "funcargs", {}).get("live_corral")
+    if report.failed and corral is not None:
+        report.sections.append(("log of corral up", corral.log_tail()))
+    return report

@@ -1,0 +1,110 @@
+"""A real `corral up` for tests: its own data directory, its own port, stopped by its process id."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+START_SECONDS = 60
+STOP_SECONDS = 20
+LOG_LINES = 60
+
+
+@dataclass
+class LiveCorral:
+    home: Path
+    port: int
+    log: Path
+    process: "subprocess.Popen[bytes]"
+    url: str = ""
+
+    @property
+    def admin_name(self) -> str:
+        return "admin"
+
+    @property
+    def admin_password(self) -> str:
+        return (self.home / "admin-password").read_text().strip()
+
+    @property
+    def local_token(self) -> str:
+        return (self.home / "local-token").read_text().strip()
+
+    def log_tail(self) -> str:
+        lines = self.log.read_text(errors="replace").splitlines()
+        return "\n".join(lines[-LOG_LINES:])
+
+    def wait_until_ready(self) -> None:
+        """Returns when endpoints.json is there, which Corral writes when it answers."""
+        endpoints = self.home / "endpoints.json"
+        deadline = time.monotonic() + START_SECONDS
+        while not endpoints.exists():
+            if self.process.poll() is not None:
+                raise AssertionError(f"corral up ended with {self.process.returncode}:\n{self.log_tail()}")
+            if time.monotonic() > deadline:
+                raise AssertionError(f"corral up was not ready in {START_SECONDS} s:\n{self.log_tail()}")
+            time.sleep(0.05)
+        self.url = json.loads(endpoints.read_text())["console"]
+
+    def stop(self) -> int:
+        """Ctrl-C, and the exit code; a Corral that does not stop in time is killed and fails the test."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait()
+                raise AssertionError(
+                    f"corral up did not stop in {STOP_SECONDS} s:\n{self.log_tail()}"
+                ) from None
+        return self.process.returncode
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def corral_environment(home: Path, port: int, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of a Corral that is not the developer's own one."""
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("CORRAL_") and name != "PYTHONDONTWRITEBYTECODE"
+    }
+    return inherited | {"CORRAL_HOME": str(home), "CORRAL_PORT": str(port)} | dict(more or {})
+
+
+@contextmanager
+def running_corral(
+    folder: Path, *, program: Path | None = None, environment: Mapping[str, str] | None = None
+) -> Iterator[LiveCorral]:
+    """Starts `corral up` in this folder and stops it afterwards."""
+    home, log, port = folder / "home", folder / "corral.log", free_port()
+    program = program or Path(sys.executable).parent / "corral"
+    with log.open("wb") as written:
+        process = subprocess.Popen(
+            # Also when the test process is killed, its Corral ends.
+            ["setpriv", "--pdeathsig", "INT", str(program), "up"],
+            cwd=folder,
+            env=corral_environment(home, port, environment),
+            stdin=subprocess.DEVNULL,
+            stdout=written,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # a group of its own, so that a stubborn one can be killed whole
+        )
+    corral = LiveCorral(home=home, port=port, log=log, process=process)
+    try:
+        corral.wait_until_ready()
+        yield corral
+    finally:
+        corral.stop()
