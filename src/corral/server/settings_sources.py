@@ -230,7 +230,9 @@ def _unknown(key: str, value: object, origin: str, names: list[str] | None = Non
     close = difflib.get_close_matches(key, names, n=1, cutoff=0.6)
     hint = f" (did you mean {close[0]})" if close else ""
     shown = None if value is None or isinstance(value, dict | list) else mask_database_url(str(value))
-    return SettingProblem(key, shown, origin, f"there is no such setting{hint}", ", ".join(names))
+    return SettingProblem(
+        key, shown, origin, f"there is no such setting{hint}", "" if close else ", ".join(names)
+    )
 
 
 def _file_problem(path: Path, origin: str, reason: str) -> SettingsError:

@@ -1,0 +1,97 @@
+"""The `corral` command: knows the names of its commands, and imports the module of the one that is used."""
+
+import sys
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from corral import __version__
+from corral.cli.frame import new_app
+
+__all__ = ["app", "run"]
+
+_RUN = "Run Corral"
+
+
+@dataclass(frozen=True)
+class _Entry:
+    module: str
+    about: str
+    panel: str
+
+
+# Importing a command's module costs up to a second (Pydantic, Rich); listing it here costs nothing.
+_COMMANDS = {
+    "up": _Entry("up", "Start Corral on this machine.", _RUN),
+    "config": _Entry("config", "Show the settings and where each one came from.", _RUN),
+    "version": _Entry("version", "Show the version.", _RUN),
+}
+
+
+class LazyGroup(TyperGroup):
+    """Lists commands without importing them; imports one when it is run or completed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        entry = _COMMANDS.get(cmd_name)
+        return TyperCommand(name=cmd_name, help=entry.about) if entry else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, *rest = args
+        entry = _COMMANDS.get(name)
+        if entry is None:
+            if ctx.resilient_parsing:
+                return None, None, rest
+            close = get_close_matches(name, _COMMANDS, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise typer.BadParameter(f"there is no command {name!r}.{hint}", ctx=ctx)
+        command = typer.main.get_command(import_module(f"corral.cli.{entry.module}").app)
+        command.name = name
+        return name, command, rest
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        width = max(len(name) for name in _COMMANDS)
+        for panel in dict.fromkeys(entry.panel for entry in _COMMANDS.values()):
+            with formatter.section(panel):
+                rows = [(name, entry.about) for name, entry in _COMMANDS.items() if entry.panel == panel]
+                formatter.write_dl([(name.ljust(width), about) for name, about in rows])
+
+
+# Plain help: Rich would take as long to import as all the rest of this command.
+app = new_app(name="corral", cls=LazyGroup)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"corral {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def corral(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Corral makes one pool from a pile of GPUs.
+
+    Start it with: corral up. On the machine where it runs, the person who started it needs no sign-in.
+    """
+
+
+def run() -> None:
+    """The entry point: runs the command and prints what it refuses in the API's words."""
+    try:
+        app()
+    except Exception as error:
+        from corral.cli.refusals import explain
+
+        if not explain(error, as_json="--json" in sys.argv):
+            raise
+        sys.exit(1)

@@ -1,0 +1,77 @@
+"""`corral up`: checks the settings, makes the data directory, and becomes the parent process."""
+
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from corral.cli.frame import new_app
+from corral.cli.refusals import CommandError
+from corral.server.handover import hand_over
+from corral.server.settings_sources import load_settings
+
+app = new_app()
+
+
+def _flag(about: str, metavar: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(help=about, metavar=metavar, show_default=False)
+    return option
+
+
+@app.command()
+def up(
+    home: Annotated[str | None, _flag("Data directory.", "DIRECTORY")] = None,
+    host: Annotated[str | None, _flag("Address to listen on (127.0.0.1).", "ADDRESS")] = None,
+    port: Annotated[str | None, _flag("Port of console and API (8710).", "NUMBER")] = None,
+    config: Annotated[Path | None, _flag("Settings file instead of corral.toml in home.", "FILE")] = None,
+    database_url: Annotated[str | None, _flag("PostgreSQL or SQLite; empty: SQLite in home.", "URL")] = None,
+    tls_certificate: Annotated[str | None, _flag("Certificate chain, to serve HTTPS.", "FILE")] = None,
+    tls_key: Annotated[str | None, _flag("Private key of the certificate.", "FILE")] = None,
+    behind_proxy: Annotated[str | None, _flag("Public address when a proxy ends TLS.", "HTTPS-URL")] = None,
+    trusted_proxies: Annotated[str | None, _flag("Whose X-Forwarded-* to believe.", "NETWORKS")] = None,
+    host_names: Annotated[str | None, _flag("Further names browsers may use.", "NAMES")] = None,
+    log_level: Annotated[str | None, _flag("debug, info, warning or error.", "LEVEL")] = None,
+    log_format: Annotated[str | None, _flag("text or json.", "FORMAT")] = None,
+    session_hours: Annotated[str | None, _flag("Longest life of a session.", "HOURS")] = None,
+    session_idle_hours: Annotated[str | None, _flag("Longest rest of a session.", "HOURS")] = None,
+    login_link_minutes: Annotated[str | None, _flag("Life of a login link.", "MINUTES")] = None,
+    token_max_days: Annotated[str | None, _flag("Longest life of an access token.", "DAYS")] = None,
+) -> None:
+    """Start Corral on this machine: console, API and everything behind them.
+
+    Every flag can also stand in corral.toml or in a CORRAL_* variable; corral config show lists them.
+    """
+    given = {key: value for key, value in locals().items() if value is not None and key != "config"}
+    settings = load_settings(given, os.environ, config).settings
+    # Whatever Corral writes is for the user who runs it alone.
+    os.umask(0o077)
+    _prepare_home(settings.home)
+    descriptor = hand_over(settings)
+    sys.stdout.flush()
+    command = [sys.executable, "-I", "-m", "corral.server.parent", "--settings-fd", str(descriptor)]
+    os.execv(sys.executable, command)  # noqa: S606 - our own interpreter and module
+
+
+def _prepare_home(home: Path) -> None:
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError:
+        raise CommandError(f"{home} is no directory.", remedy="Choose another with --home.") from None
+    except OSError as error:
+        raise CommandError(
+            f"The data directory {home} cannot be made: {error.strerror}.",
+            remedy="Choose one that you can write with --home or CORRAL_HOME.",
+        ) from None
+    if not os.access(home, os.W_OK | os.X_OK):
+        raise CommandError(
+            f"You may not write into the data directory {home}.", remedy="Choose another with --home."
+        )
+    if home.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise CommandError(
+            f"Other users may write into the data directory {home}.",
+            "It will hold passwords and keys.",
+            f"Close it (chmod 700 {home}), or choose another with --home.",
+        )
