@@ -24,6 +24,7 @@ class LiveCorral:
     log: Path
     process: "subprocess.Popen[bytes]"
     url: str = ""
+    changed_password: str | None = None
 
     @property
     def admin_name(self) -> str:
@@ -31,7 +32,7 @@ class LiveCorral:
 
     @property
     def admin_password(self) -> str:
-        return (self.home / "admin-password").read_text().strip()
+        return self.changed_password or (self.home / "admin-password").read_text().strip()
 
     @property
     def local_token(self) -> str:
