@@ -1,0 +1,69 @@
+"""A child of the parent under test: keeps its side of the protocol and does what FAKE_CHILD says, in order.
+
+FAKE_CHILD is a comma-separated list, one word per start: ready, error, crash (before ready), fall (ready,
+then end with code 3), deaf (ready, ignores SIGTERM). The last word is used for all further starts.
+"""
+
+import argparse
+import json
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("name")
+    for each in ("settings", "ready", "life", "listen"):
+        parser.add_argument(f"--{each}-fd", type=int, required=True)
+    given = parser.parse_args()
+    settings = json.loads(os.pread(given.settings_fd, 1 << 20, 0))
+    home = Path(settings["home"])
+    with (home / "starts").open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    starts = len((home / "starts").read_text().splitlines())
+    words = os.environ["FAKE_CHILD"].split(",")
+    word = words[min(starts, len(words)) - 1]
+
+    listener = socket.socket(fileno=given.listen_fd)
+    facts = {
+        "name": given.name,
+        "settings": settings["settings"]["port"],
+        "port": listener.getsockname()[1],
+        "interrupt": signal.getsignal(signal.SIGINT) is signal.default_int_handler,
+        "quit": signal.getsignal(signal.SIGQUIT) is signal.SIG_DFL,
+        "blocked": len(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
+        "leads_group": os.getpgrp() == os.getpid(),
+    }
+    (home / "facts.json").write_text(json.dumps(facts))
+    signal.signal(signal.SIGTERM, signal.SIG_IGN if word == "deaf" else lambda *_: sys.exit(0))
+
+    if word == "crash":
+        sys.exit(7)
+    ready = os.fdopen(given.ready_fd, "w")
+    if word == "error":
+        ready.write(
+            json.dumps({"error": "The database is newer than Corral.", "remedy": "Upgrade Corral."}) + "\n"
+        )
+        ready.close()
+        sys.exit(1)
+    report = {
+        "ready": True,
+        "console": settings["public_url"],
+        "login_link": f"{settings['public_url']}/login#once=abc",
+        "admin_name": "admin",
+        "password_file": str(home / "admin-password"),
+        "database": "SQLite",
+        "machine": {"cpu_count": 2, "cpu_model": "Some CPU", "memory_mib": 2048, "gpus": []},
+    }
+    ready.write(json.dumps({"progress": "Upgrading the database"}) + "\n" + json.dumps(report) + "\n")
+    ready.close()
+    if word == "fall":
+        sys.exit(3)
+    os.read(given.life_fd, 1)  # blocks until the parent is gone
+    (home / "orphaned").write_text(str(os.getpid()))
+
+
+main()
