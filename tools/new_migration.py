@@ -1,6 +1,6 @@
 """Writes the next migration from the difference between the tables and the migrations: a draft to read and edit.
 
-    uv run python tools/new_migration.py "what it does"
+uv run python tools/new_migration.py "what it does"
 """
 
 import re
@@ -19,7 +19,9 @@ from corral.store.migrate import MIGRATIONS, upgrade
 def main() -> None:
     if len(sys.argv) != 2:
         sys.exit('usage: uv run python tools/new_migration.py "what it does"')
-    revisions = [match[1] for file in MIGRATIONS.glob("versions/*.py") if (match := re.match(r"(\d{4})_", file.name))]
+    revisions = [
+        match[1] for file in MIGRATIONS.glob("versions/*.py") if (match := re.match(r"(\d{4})_", file.name))
+    ]
     revision = f"{max(map(int, revisions), default=0) + 1:04}"
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{Path(folder) / 'draft.db'}"

@@ -1,0 +1,1 @@
+"""What every route is made of: callers and permissions, problems, pages, versions, idempotent creation."""

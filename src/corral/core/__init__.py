@@ -1,0 +1,1 @@
+"""The nouns and refusals every other package speaks in. Pure: no I/O, imports nothing of ours."""

@@ -1,0 +1,26 @@
+"""Every permission there is. Roles are sets of these; a name that is not here can be granted to nobody."""
+
+from enum import StrEnum
+
+
+class Permission(StrEnum):
+    description: str
+
+    def __new__(cls, value: str, description: str) -> "Permission":
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.description = description
+        return member
+
+    ORGANISATIONS_READ = "organisations.read", "See the organisation and what is below it"
+    ORGANISATIONS_MANAGE = "organisations.manage", "Create, rename, move and delete organisations"
+    PEOPLE_READ = "people.read", "See people, their roles, invitations and join codes"
+    PEOPLE_INVITE = "people.invite", "Invite people, make join codes"
+    PEOPLE_MANAGE = "people.manage", "Create, import, change, enable and disable people"
+    ROLES_READ = "roles.read", "See roles and what they allow"
+    ROLES_MANAGE = "roles.manage", "Create, change and delete custom roles"
+    ROLES_GRANT = "roles.grant", "Give and take roles"
+    AUDIT_READ = "audit.read", "Search and export the audit log"
+    SETTINGS_READ = "settings.read", "See the installation's settings"
+    SETTINGS_MANAGE = "settings.manage", "Change the installation's settings"
+    SYSTEM_READ = "system.read", "See the machine, the versions and the metrics"

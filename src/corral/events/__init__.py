@@ -1,0 +1,1 @@
+"""What changed, told to whoever may see it: one stream per browser, resumable."""

@@ -1,0 +1,1 @@
+"""People: the organisation tree, users, roles, how they log in and what they may do."""

@@ -1,0 +1,1 @@
+"""The installation itself: its settings, mail, first-day checklist and machine."""

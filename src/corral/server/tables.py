@@ -1,0 +1,11 @@
+"""Every table of Corral in one metadata, for migrations and the check that both agree."""
+
+import corral.api.tables
+import corral.audit.tables
+import corral.control.tables
+import corral.events.tables
+import corral.identity.tables
+import corral.platform.tables  # noqa: F401
+from corral.store.schema import metadata
+
+__all__ = ["metadata"]

@@ -1,0 +1,201 @@
+"""One way to the database: `read` and `write` run a plain function inside a transaction.
+
+The function gets a `Transaction` and talks to the database synchronously; it cannot await, so no network call
+can hide inside a transaction. On SQLite it runs in a worker thread: readers side by side on read-only
+connections, writers one after another behind `BEGIN IMMEDIATE`. On PostgreSQL it runs on asyncpg, writers
+serialisable and repeated when the database asks for it. Both behave alike: a write sees the result of every
+write before it, and may be run again, so it has no side effects outside the database; what must happen after
+the commit is left with `after_commit`.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from sqlalchemy import Connection, Engine, Executable, Row, create_engine, event, make_url
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Clock = Callable[[], datetime]
+
+_READERS = 4
+_WRITE_ATTEMPTS = 10
+_SERIALISATION_FAILURES = {"40001", "40P01"}
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(slots=True)
+class Transaction:
+    """What a unit of work gets: the connection, one `now` for the whole of it, and hooks after the commit."""
+
+    connection: Connection
+    now: datetime
+    hooks: list[Callable[[], None]] = field(default_factory=list)
+
+    def rows(self, statement: Executable, parameters: Any = None) -> Sequence[Row[Any]]:
+        return self.connection.execute(statement, parameters).all()
+
+    def first(self, statement: Executable, parameters: Any = None) -> Row[Any] | None:
+        return self.connection.execute(statement, parameters).first()
+
+    def scalar(self, statement: Executable, parameters: Any = None) -> Any:
+        return self.connection.execute(statement, parameters).scalar()
+
+    def run(self, statement: Executable, parameters: Any = None) -> int:
+        """Executes a change and returns how many rows it touched."""
+        return self.connection.execute(statement, parameters).rowcount
+
+    def after_commit(self, hook: Callable[[], None]) -> None:
+        """Runs `hook` on the event loop once the transaction is committed."""
+        self.hooks.append(hook)
+
+    @property
+    def is_postgresql(self) -> bool:
+        return self.connection.dialect.name == "postgresql"
+
+
+class Database:
+    """Opens `url` (`sqlite:///file` or `postgresql+asyncpg://…`); `clock` gives transactions their `now`."""
+
+    def __init__(self, url: str, *, clock: Clock = utc_now) -> None:
+        self.url = make_url(url)
+        self._clock = clock
+        self._backend: _Sqlite | _Postgresql
+        match self.url.get_backend_name():
+            case "sqlite":
+                self._backend = _Sqlite(url)
+            case "postgresql":
+                self._backend = _Postgresql(url)
+            case other:
+                raise ValueError(f"unknown database {other!r}: use sqlite or postgresql")
+
+    @property
+    def kind(self) -> str:
+        return self.url.get_backend_name()
+
+    def now(self) -> datetime:
+        return self._clock()
+
+    async def read(
+        self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Runs `work(transaction, …)` on one consistent state; what it writes is refused."""
+        return await self._backend.read(
+            lambda connection: work(Transaction(connection, self._clock()), *args, **kwargs)
+        )
+
+    async def write(
+        self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Runs `work(transaction, …)` and commits it whole, or not at all if it raises."""
+        # Shielded: a caller that goes away must not leave the hooks of a committed write unrun.
+        return await asyncio.shield(self._write(lambda transaction: work(transaction, *args, **kwargs)))
+
+    async def _write(self, work: Callable[[Transaction], T]) -> T:
+        attempts: list[Transaction] = []
+
+        def attempt(connection: Connection) -> T:
+            attempts.append(Transaction(connection, self._clock()))
+            return work(attempts[-1])
+
+        result = await self._backend.write(attempt)
+        for hook in attempts[-1].hooks:
+            hook()
+        return result
+
+    async def close(self) -> None:
+        await self._backend.close()
+
+
+class _Sqlite:
+    def __init__(self, url: str) -> None:
+        self._readers = _sqlite_engine(url, begin="BEGIN", pool_size=_READERS, read_only=True)
+        self._writer = _sqlite_engine(url, begin="BEGIN IMMEDIATE", pool_size=1, read_only=False)
+        self._read_threads = ThreadPoolExecutor(_READERS, thread_name_prefix="corral-read")
+        self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="corral-write")
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(
+            self._read_threads, self._in, self._readers, work
+        )
+
+    async def write(self, work: Callable[[Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(
+            self._write_thread, self._in, self._writer, work
+        )
+
+    @staticmethod
+    def _in(engine: Engine, work: Callable[[Connection], T]) -> T:
+        with engine.begin() as connection:
+            return work(connection)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._shut_down)
+
+    def _shut_down(self) -> None:
+        for threads in (self._read_threads, self._write_thread):
+            threads.shutdown()
+        for engine in (self._readers, self._writer):
+            engine.dispose()
+
+
+class _Postgresql:
+    def __init__(self, url: str) -> None:
+        self._engine: AsyncEngine = create_async_engine(url, pool_size=8, max_overflow=8, pool_pre_ping=True)
+        self._reader = self._engine.execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True
+        )
+        self._writer = self._engine.execution_options(isolation_level="SERIALIZABLE")
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        async with self._reader.begin() as connection:
+            return await connection.run_sync(work)
+
+    async def write(self, work: Callable[[Connection], T]) -> T:
+        for attempt in range(_WRITE_ATTEMPTS):
+            try:
+                async with self._writer.begin() as connection:
+                    return await connection.run_sync(work)
+            except DBAPIError as error:
+                state = getattr(error.orig, "sqlstate", None)
+                if state not in _SERIALISATION_FAILURES or attempt == _WRITE_ATTEMPTS - 1:
+                    raise
+            await asyncio.sleep(random.uniform(0, 0.002 * 2**attempt))  # noqa: S311
+        raise AssertionError("unreachable")
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+
+
+def _sqlite_engine(url: str, *, begin: str, pool_size: int, read_only: bool) -> Engine:
+    engine = create_engine(
+        url,
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_reset_on_return=None,
+        connect_args={"check_same_thread": False, "timeout": 30, "isolation_level": None},
+    )
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: Any, _record: Any) -> None:
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "cache_size=-16000"):
+            connection.execute(f"PRAGMA {pragma}")
+        if read_only:
+            connection.execute("PRAGMA query_only=ON")
+
+    # The driver would begin deferred and only on the first change; a read that turns into a write then fails
+    # at once with "database is locked". So transactions begin here, in the open.
+    @event.listens_for(engine, "begin")
+    def start(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine

@@ -1,0 +1,51 @@
+"""What all tables are made of: naming conventions and column types that mean the same on both databases."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, Dialect, MetaData, String, TypeDecorator
+from sqlalchemy.dialects.postgresql import JSONB
+
+from corral.core.ids import LENGTH
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Instant(TypeDecorator[datetime]):
+    """A moment in UTC, stored as integer microseconds: exact, sortable, without time-zone surprises."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
+        return None if value is None else (value - _EPOCH) // _MICROSECOND
+
+    def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else _EPOCH + value * _MICROSECOND
+
+
+def ordered_string(length: int) -> String:
+    """Text that compares byte by byte on both databases, as keyset pages and path ranges need."""
+    return String(length).with_variant(String(length, collation="C"), "postgresql")
+
+
+def identifier() -> String:
+    return ordered_string(LENGTH)
+
+
+def json_value() -> JSON:
+    return JSON().with_variant(JSONB(), "postgresql")
+
+
+JsonObject = dict[str, Any]
