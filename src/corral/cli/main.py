@@ -27,6 +27,7 @@ class _Entry:
 # Importing a command's module costs up to a second (Pydantic, Rich); listing it here costs nothing.
 _COMMANDS = {
     "up": _Entry("up", "Start Corral on this machine.", _RUN),
+    "doctor": _Entry("doctor", "Check what this machine has, what is missing and how to get it.", _RUN),
     "config": _Entry("config", "Show the settings and where each one came from.", _RUN),
     "version": _Entry("version", "Show the version.", _RUN),
 }

@@ -1,5 +1,6 @@
 """How commands answer: tables for people, JSON for programs. Rich is imported by the first table."""
 
+import io
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +44,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, emp
         table.add_column(column, overflow="fold")
     for row in listed:
         table.add_row(*(_cell(value) for value in row))
-    _console().print(table)
+    _show(table)
 
 
 def print_facts(facts: Mapping[str, object]) -> None:
@@ -56,7 +57,7 @@ def print_facts(facts: Mapping[str, object]) -> None:
     for name, value in facts.items():
         if value not in (None, "", [], ()):
             table.add_row(name, _cell(value))
-    _console().print(table)
+    _show(table)
 
 
 def print_tree(roots: Sequence[Mapping[str, Any]], label: str = "label", below: str = "children") -> None:
@@ -71,7 +72,7 @@ def print_tree(roots: Sequence[Mapping[str, Any]], label: str = "label", below: 
     for root in roots:
         tree = Tree(Text(str(root[label])), guide_style="dim")
         grow(tree, root[below])
-        _console().print(tree)
+        _show(tree)
 
 
 def _cell(value: object) -> Any:
@@ -85,8 +86,14 @@ def _cell(value: object) -> Any:
     return Text(str(value), style=_STATES.get(str(value), ""))
 
 
-def _console() -> Any:
+def _show(renderable: object) -> None:
     from rich.console import Console
 
-    # A pipe has no width: cutting cells at 80 columns would lose what the next program looks for.
-    return Console(width=None if sys.stdout.isatty() else 1000, soft_wrap=False, highlight=False)
+    if sys.stdout.isatty():
+        Console(highlight=False).print(renderable)
+        return
+    # A pipe has no width: folding at 80 columns would break what the next program looks for.
+    page = io.StringIO()
+    Console(width=1000, highlight=False, file=page).print(renderable)
+    for line in page.getvalue().splitlines():
+        say(line.rstrip())

@@ -5,7 +5,7 @@ import os
 import time
 from pathlib import Path
 
-__all__ = ["HomeInUseError", "lock_home"]
+__all__ = ["HomeInUseError", "lock_home", "running_corral"]
 
 _RETRY_SECONDS = 0.1
 
@@ -33,8 +33,7 @@ def lock_home(home: Path, wait_seconds: float = 0.0) -> int:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             break
         except BlockingIOError:
-            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
-            pid = int(holder) if holder.isdigit() else None
+            pid = _holder(descriptor)
             if time.monotonic() < deadline and not (pid and _is_alive(pid)):
                 time.sleep(_RETRY_SECONDS)
                 continue
@@ -43,6 +42,26 @@ def lock_home(home: Path, wait_seconds: float = 0.0) -> int:
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, str(os.getpid()).encode(), 0)
     return descriptor
+
+
+def running_corral(home: Path) -> int | None:
+    """The process id of the Corral that uses a data directory, if one does."""
+    try:
+        descriptor = os.open(home / "corral.lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:  # no such directory, or one that is not ours: nobody runs there that we could name
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _holder(descriptor)
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _holder(descriptor: int) -> int | None:
+    text = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+    return int(text) if text.isdigit() else None
 
 
 def _is_alive(pid: int) -> bool:

@@ -1,4 +1,4 @@
-"""Makes docs/configuration.md from the settings: python -m corral.server.settings_doc --write (or --check)."""
+"""Makes docs/configuration.md from the settings: python -m corral.server.settings_doc --write | --check."""
 
 import sys
 from pathlib import Path
@@ -29,8 +29,8 @@ A value comes from the last of these that names it:
 
 `corral config show` prints every value and where it came from. A wrong value or an unknown name stops Corral
 with a message that names the setting, the value, where it came from and what is allowed. Relative paths in
-`corral.toml` start at that file, in variables and flags at the working directory. Lists are TOML arrays in the
-file and separated by commas elsewhere.
+`corral.toml` start at that file, in variables and flags at the working directory. Lists are TOML arrays in
+the file and separated by commas elsewhere.
 
 ```toml
 # corral.toml
