@@ -1,4 +1,4 @@
-"""Writes the next migration from the difference between the tables and the migrations: a draft to read and edit.
+"""Writes the next migration from the difference between tables and migrations: a draft to read and edit.
 
 uv run python tools/new_migration.py "what it does"
 """

@@ -28,7 +28,7 @@ class Kind(StrEnum):
     ORGANISATION = "o"
     ROLE = "r"
     SESSION = "s"
-    TOKEN = "t"
+    TOKEN = "t"  # noqa: S105
     USER = "u"
 
 

@@ -1,12 +1,13 @@
 """Every permission there is. Roles are sets of these; a name that is not here can be granted to nobody."""
 
 from enum import StrEnum
+from typing import Self
 
 
 class Permission(StrEnum):
     description: str
 
-    def __new__(cls, value: str, description: str) -> "Permission":
+    def __new__(cls, value: str, description: str) -> Self:
         member = str.__new__(cls, value)
         member._value_ = value
         member.description = description

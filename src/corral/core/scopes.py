@@ -1,6 +1,7 @@
 """Paths of the organisation tree: `/root/department/lab/`, made of ids, one string per node.
 
-A node's subtree is a contiguous range of these strings, so "at or below" is two comparisons in Python and in SQL.
+A node's subtree is a contiguous range of these strings, so "at or below" is a prefix in Python
+and two comparisons in SQL.
 """
 
 

@@ -4,8 +4,8 @@ The function gets a `Transaction` and talks to the database synchronously; it ca
 can hide inside a transaction. On SQLite it runs in a worker thread: readers side by side on read-only
 connections, writers one after another behind `BEGIN IMMEDIATE`. On PostgreSQL it runs on asyncpg, writers
 serialisable and repeated when the database asks for it. Both behave alike: a write sees the result of every
-write before it, and may be run again, so it has no side effects outside the database; what must happen after
-the commit is left with `after_commit`.
+write before it, and may be run again, so it has no side effects outside the database; who should
+look at the result afterwards is woken by a hint.
 """
 
 import asyncio
@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy import Connection, Engine, Executable, Row, create_engine, event, make_url
+from sqlalchemy import Connection, Engine, Executable, Row, create_engine, event, func, make_url, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from corral.store.hints import CHANNEL, Hints
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,11 +37,11 @@ def utc_now() -> datetime:
 
 @dataclass(slots=True)
 class Transaction:
-    """What a unit of work gets: the connection, one `now` for the whole of it, and hooks after the commit."""
+    """What a unit of work gets: the connection, one `now` for the whole of it, and whom to wake afterwards."""
 
     connection: Connection
     now: datetime
-    hooks: list[Callable[[], None]] = field(default_factory=list)
+    hints: set[str] = field(default_factory=set)
 
     def rows(self, statement: Executable, parameters: Any = None) -> Sequence[Row[Any]]:
         return self.connection.execute(statement, parameters).all()
@@ -54,9 +56,9 @@ class Transaction:
         """Executes a change and returns how many rows it touched."""
         return self.connection.execute(statement, parameters).rowcount
 
-    def after_commit(self, hook: Callable[[], None]) -> None:
-        """Runs `hook` on the event loop once the transaction is committed."""
-        self.hooks.append(hook)
+    def hint(self, topic: str) -> None:
+        """Wakes whoever listens to `topic`, in every process, once the transaction is committed."""
+        self.hints.add(topic)
 
     @property
     def is_postgresql(self) -> bool:
@@ -69,6 +71,7 @@ class Database:
     def __init__(self, url: str, *, clock: Clock = utc_now) -> None:
         self.url = make_url(url)
         self._clock = clock
+        self.hints = Hints()
         self._backend: _Sqlite | _Postgresql
         match self.url.get_backend_name():
             case "sqlite":
@@ -97,19 +100,23 @@ class Database:
         self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Runs `work(transaction, …)` and commits it whole, or not at all if it raises."""
-        # Shielded: a caller that goes away must not leave the hooks of a committed write unrun.
+        # Shielded: a caller that goes away must not take the hints of a committed write with it.
         return await asyncio.shield(self._write(lambda transaction: work(transaction, *args, **kwargs)))
 
     async def _write(self, work: Callable[[Transaction], T]) -> T:
         attempts: list[Transaction] = []
 
         def attempt(connection: Connection) -> T:
-            attempts.append(Transaction(connection, self._clock()))
-            return work(attempts[-1])
+            transaction = Transaction(connection, self._clock())
+            attempts.append(transaction)
+            result = work(transaction)
+            if transaction.hints and transaction.is_postgresql:
+                for topic in sorted(transaction.hints):
+                    connection.execute(select(func.pg_notify(CHANNEL, topic)))
+            return result
 
         result = await self._backend.write(attempt)
-        for hook in attempts[-1].hooks:
-            hook()
+        self.hints.wake(attempts[-1].hints)
         return result
 
     async def close(self) -> None:

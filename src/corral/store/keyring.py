@@ -1,7 +1,7 @@
 """Secrets at rest: a key file beside the database, never in it.
 
-The file has one key per line, newest first; everything is encrypted with the first and decrypted with whichever
-fits, so a key is rotated by adding a line on top and re-encrypting at leisure.
+The file has one key per line, newest first; everything is encrypted with the first and decrypted with
+whichever fits, so a key is rotated by adding a line on top and re-encrypting at leisure.
 """
 
 import base64

@@ -1,0 +1,105 @@
+"""Pages by key, not by offset: a cursor holds where the last page ended, so a page costs what it shows."""
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, TypeVar
+
+from fastapi import Query
+from pydantic import Field
+from sqlalchemy import ColumnElement, Row, Select, tuple_
+
+from corral.api.models import Output
+from corral.core.refusals import Invalid
+
+T = TypeVar("T")
+
+MOST = 200
+
+Limit = Annotated[int, Query(ge=1, le=MOST, description="How many items at most.")]
+Cursor = Annotated[
+    str | None,
+    Query(max_length=600, description="`next_cursor` of the page before; leave out for the first."),
+]
+
+
+class Page(Output, Generic[T]):
+    items: list[T]
+    next_cursor: str | None = Field(
+        description="Give it as `cursor` for the next page; null on the last one."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How a list is sorted: columns that together are unique, all in one direction."""
+
+    name: str
+    columns: tuple[ColumnElement[Any], ...]
+    descending: bool = False
+
+
+def choose_order(sort: str, allowed: Mapping[str, tuple[ColumnElement[Any], ...]]) -> Order:
+    """The order for `sort` (`name`, or `-name` for descending), from an allowlist."""
+    name = sort.removeprefix("-")
+    if name not in allowed:
+        choices = ", ".join(allowed)
+        raise Invalid.field(
+            "query.sort", f"Cannot sort by {name[:40]}.", f"Use one of: {choices}; with - for descending."
+        )
+    return Order(sort, allowed[name], sort.startswith("-"))
+
+
+def page_of(
+    rows: Callable[[Select[Any]], Sequence[Row[Any]]],
+    statement: Select[Any],
+    order: Order,
+    cursor: str | None,
+    limit: int,
+    build: Callable[[Sequence[Row[Any]]], list[T]],
+) -> Page[T]:
+    """One page of `statement`; the order's columns are selected beside its own and end up in the cursor."""
+    keys = [column.label(f"_key{index}") for index, column in enumerate(order.columns)]
+    statement = statement.add_columns(*keys)
+    if cursor is not None:
+        position = tuple_(*order.columns)
+        values = tuple_(*_read_cursor(cursor, order))
+        statement = statement.where(position < values if order.descending else position > values)
+    statement = statement.order_by(*(c.desc() if order.descending else c.asc() for c in order.columns))
+    found = rows(statement.limit(limit + 1))
+    more = len(found) > limit
+    found = found[:limit]
+    next_cursor = _write_cursor(order, list(found[-1])[-len(keys) :]) if more else None
+    return Page(items=build(found), next_cursor=next_cursor)
+
+
+def _write_cursor(order: Order, values: list[Any]) -> str:
+    raw = json.dumps([order.name, *values], separators=(",", ":")).encode()
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def _read_cursor(cursor: str, order: Order) -> list[Any]:
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        values: list[Any]
+        sort, *values = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError, TypeError) as error:
+        raise _bad_cursor() from error
+    fits = len(values) == len(order.columns) and all(
+        type(value) is column.type.python_type for value, column in zip(values, order.columns, strict=True)
+    )
+    if sort != order.name or not fits or any("\x00" in v for v in values if isinstance(v, str)):
+        raise _bad_cursor()
+    if any(isinstance(value, int) and abs(value) >= 2**62 for value in values):
+        raise _bad_cursor()
+    return values
+
+
+def _bad_cursor() -> Invalid:
+    return Invalid.field(
+        "query.cursor",
+        "The cursor does not belong to this list and order.",
+        "Use next_cursor of the page before, with the same sort; leave it out for the first page.",
+    )

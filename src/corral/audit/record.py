@@ -1,0 +1,86 @@
+"""Writes the audit log, inside the transaction that does what it tells."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import insert
+
+from corral.api.callers import Caller
+from corral.audit.tables import audit_entry, audit_posting
+from corral.core.ids import Kind, new_id
+from corral.core.scopes import ancestors
+from corral.store.database import Transaction
+from corral.store.schema import JsonObject
+
+MASK = "********"
+_SECRET_WORDS = ("password", "secret", "token_value", "private_key")
+
+Result = Literal["done", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What an entry is about, and where in the organisation tree it belongs."""
+
+    kind: str
+    id: str
+    name: str
+    organisation_path: str
+
+
+def record(
+    transaction: Transaction,
+    caller: Caller,
+    action: str,
+    subject: Subject,
+    *,
+    before: JsonObject | None = None,
+    after: JsonObject | None = None,
+    result: Result = "done",
+    reason: str | None = None,
+) -> str:
+    """Appends one entry and returns its id. Values under names that speak of secrets are masked."""
+    entry_id = new_id(Kind.AUDIT, transaction.now)
+    path = ancestors(subject.organisation_path)
+    via = f"{caller.via}:{caller.credential_id}" if caller.credential_id else caller.via
+    transaction.run(
+        insert(audit_entry).values(
+            id=entry_id,
+            at=transaction.now,
+            actor_id=caller.user_id,
+            actor_name=caller.name,
+            via=via,
+            action=action,
+            object_kind=subject.kind,
+            object_id=subject.id,
+            object_name=subject.name[:200],
+            organisation_id=path[-1],
+            organisation_path=subject.organisation_path,
+            result=result,
+            reason=reason,
+            before=masked(before),
+            after=masked(after),
+            address=caller.origin.address,
+            request_id=caller.origin.request_id,
+        )
+    )
+    transaction.run(
+        insert(audit_posting),
+        [
+            {"scope_id": scope, "entry_id": entry_id, "actor_id": caller.user_id, "action": action}
+            for scope in path
+        ],
+    )
+    return entry_id
+
+
+def masked(value: Any) -> Any:
+    """The value with every secret in it replaced."""
+    if isinstance(value, dict):
+        return {
+            key: MASK if any(word in key for word in _SECRET_WORDS) and item is not None else masked(item)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [masked(item) for item in value]
+    return value
