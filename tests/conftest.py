@@ -3,11 +3,13 @@
 A test that uses `database_url` or `database` runs twice, on SQLite and on PostgreSQL.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 
 import pytest
 
+from corral.store.database import Database
+from tests.clocks import ShiftedClock
 from tests.databases import (
     TEMPLATE,
     copy_sqlite,
@@ -83,6 +85,20 @@ def empty_database_url(database_kind: str, tmp_path: Path) -> Iterator[str]:
     else:
         with postgresql_database(shared_server(current_run())) as url:
             yield url
+
+
+@pytest.fixture
+def clock() -> ShiftedClock:
+    """The time of `database`; a test moves it on with `clock.advance(hours=2)`."""
+    return ShiftedClock()
+
+
+@pytest.fixture
+async def database(database_url: str, clock: ShiftedClock) -> AsyncIterator[Database]:
+    """A fresh, migrated database."""
+    opened = Database(database_url, clock=clock)
+    yield opened
+    await opened.close()
 
 
 @pytest.fixture(scope="module")

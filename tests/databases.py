@@ -23,6 +23,7 @@ def migrated_sqlite_file(run: TestRun) -> Path:
     with run.lock("sqlite"):
         if not template.exists():
             unfinished = run.folder / "template.new.db"
+            unfinished.unlink(missing_ok=True)
             migrate(sqlite_url(unfinished))
             leftovers = [path.name for path in run.folder.glob("template.new.db-*")]
             assert not leftovers, f"migrations left a connection open: {leftovers}"
@@ -36,7 +37,8 @@ def migrated_postgresql_template(run: TestRun) -> Server:
     with run.lock("postgresql-template"):
         done = run.folder / "postgresql-template"
         if not done.exists():
-            server.execute(f"CREATE DATABASE {TEMPLATE}")
+            # It is there if migrating it failed for an earlier test.
+            server.execute(f"DROP DATABASE IF EXISTS {TEMPLATE}", f"CREATE DATABASE {TEMPLATE}")
             migrate(server.url(TEMPLATE))
             done.touch()
     return server

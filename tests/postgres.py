@@ -58,7 +58,7 @@ class Server:
     user: str
 
     def url(self, database: str) -> str:
-        return f"postgresql://{self.user}@127.0.0.1:{self.port}/{database}"
+        return f"postgresql+asyncpg://{self.user}@127.0.0.1:{self.port}/{database}"
 
     def execute(self, *statements: str) -> None:
         """Runs statements one by one, outside a transaction, as CREATE DATABASE needs."""
@@ -67,7 +67,9 @@ class Server:
             thread.submit(asyncio.run, self._execute(statements)).result()
 
     async def _execute(self, statements: tuple[str, ...]) -> None:
-        connection = await asyncpg.connect(self.url("postgres"))
+        connection = await asyncpg.connect(
+            host="127.0.0.1", port=self.port, user=self.user, database="postgres"
+        )
         try:
             for statement in statements:
                 await connection.execute(statement)

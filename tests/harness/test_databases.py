@@ -1,5 +1,6 @@
-"""The PostgreSQL of the tests leaves nothing behind."""
+"""The databases of the tests: fresh each time, and nothing is left behind."""
 
+import asyncio
 import os
 import select
 import signal
@@ -8,6 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
+
+from corral.store.database import Database, Transaction
+from corral.store.migrate import HEAD, current_revision
 
 _OTHER_RUN = """
 import time
@@ -40,15 +45,18 @@ def test_server_of_a_killed_run_stops_and_removes_its_files() -> None:
     assert not cluster.exists()
 
 
-async def test_each_test_gets_an_empty_database(empty_database_url: str) -> None:
-    from sqlalchemy import text
-    from sqlalchemy.ext.asyncio import create_async_engine
+@pytest.mark.parametrize("_again", [1, 2])
+async def test_each_test_gets_a_database_of_its_own(database: Database, _again: int) -> None:
+    def make_table(transaction: Transaction) -> None:
+        # Fails the second time if both had the same database.
+        transaction.run(text("CREATE TABLE made_by_this_test (id INTEGER)"))
 
-    driver = empty_database_url.replace("sqlite://", "sqlite+aiosqlite://").replace(
-        "postgresql://", "postgresql+asyncpg://"
-    )
-    engine = create_async_engine(driver)
-    async with engine.begin() as connection:
-        # Fails if another test's table of this name were still there.
-        await connection.execute(text("CREATE TABLE made_by_this_test (id INTEGER)"))
-    await engine.dispose()
+    await database.write(make_table)
+
+
+async def test_fresh_database_has_the_newest_schema(database_url: str) -> None:
+    assert await asyncio.to_thread(current_revision, database_url) == HEAD
+
+
+async def test_empty_database_has_no_schema(empty_database_url: str) -> None:
+    assert await asyncio.to_thread(current_revision, empty_database_url) is None
