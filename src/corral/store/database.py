@@ -37,7 +37,7 @@ def utc_now() -> datetime:
 
 @dataclass(slots=True)
 class Transaction:
-    """What a unit of work gets: the connection, one `now` for the whole of it, and whom to wake afterwards."""
+    """What a unit of work gets: the connection, one `now` for the whole of it, and whom to wake after."""
 
     connection: Connection
     now: datetime

@@ -1,4 +1,4 @@
-"""Hints: "something about this topic changed, look again". They only wake; what is true is in the database."""
+"""Hints: "this topic changed, look again". They only wake; what is true is in the database."""
 
 from collections.abc import Callable, Iterable
 

@@ -45,7 +45,7 @@ def identifier() -> String:
 
 
 def json_value() -> JSON:
-    return JSON().with_variant(JSONB(), "postgresql")
+    return JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 
 
 JsonObject = dict[str, Any]
