@@ -1,0 +1,328 @@
+"""The objects of the API, as frozen dataclasses. Times are aware and in UTC; ids sort by time."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+__all__ = [
+    "AuditAction",
+    "AuditEntry",
+    "Checklist",
+    "ChecklistItem",
+    "CreatedToken",
+    "CreatedUser",
+    "Device",
+    "Event",
+    "Grant",
+    "ImportResult",
+    "ImportRow",
+    "Invitation",
+    "JoinCode",
+    "LoginLink",
+    "LoginOptions",
+    "LoginProvider",
+    "LoginSession",
+    "MachineFacts",
+    "MailSettings",
+    "Organisation",
+    "OrganisationName",
+    "OrganisationPermissions",
+    "Permission",
+    "RegistrationSettings",
+    "Role",
+    "Session",
+    "SshKey",
+    "System",
+    "Token",
+    "User",
+    "UserRole",
+]
+
+
+@dataclass(frozen=True)
+class OrganisationName:
+    id: str
+    name: str
+
+
+@dataclass(frozen=True)
+class UserRole:
+    """A role someone holds, where, and until when."""
+
+    grant_id: str
+    role_id: str
+    role_name: str
+    role_key: str | None
+    organisation_id: str
+    organisation_name: str
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True)
+class User:
+    id: str
+    name: str
+    display_name: str
+    mail: str | None
+    state: str
+    priority: int
+    language: str | None
+    theme: str | None
+    created_at: datetime
+    last_seen_at: datetime | None
+    generation: int
+    organisations: tuple[OrganisationName, ...]
+    roles: tuple[UserRole, ...]
+
+
+@dataclass(frozen=True)
+class OrganisationPermissions:
+    organisation_id: str
+    permissions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Session:
+    """Who the caller is and what they may do where."""
+
+    user: User
+    csrf_token: str | None
+    must_change_password: bool
+    permissions: tuple[OrganisationPermissions, ...]
+    expires_at: datetime | None
+    via: str
+
+
+@dataclass(frozen=True)
+class LoginProvider:
+    key: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class LoginOptions:
+    organisation_name: str
+    version: str
+    providers: tuple[LoginProvider, ...]
+    sign_up: bool
+
+
+@dataclass(frozen=True)
+class LoginSession:
+    """A browser or command that is signed in."""
+
+    id: str
+    created_at: datetime
+    last_seen_at: datetime
+    expires_at: datetime
+    address: str
+    user_agent: str
+    current: bool = False
+
+
+@dataclass(frozen=True)
+class Token:
+    id: str
+    name: str
+    scopes: tuple[str, ...]
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True)
+class CreatedToken:
+    """A new token with its secret, which is shown this once."""
+
+    token: Token
+    secret: str
+
+
+@dataclass(frozen=True)
+class SshKey:
+    id: str
+    title: str
+    kind: str
+    public_key: str
+    fingerprint: str
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class Organisation:
+    """A node of the tree; `path` holds the ids from the root to it."""
+
+    id: str
+    parent_id: str | None
+    name: str
+    path: tuple[str, ...]
+    people_count: int
+    created_at: datetime
+    generation: int
+
+
+@dataclass(frozen=True)
+class LoginLink:
+    secret: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True)
+class CreatedUser:
+    user: User
+    login_link: LoginLink
+
+
+@dataclass(frozen=True)
+class ImportRow:
+    line: int
+    name: str
+    display_name: str
+    mail: str | None
+    result: str
+    problems: tuple[str, ...]
+    login_link: LoginLink | None = None
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    rows: tuple[ImportRow, ...]
+    created: int
+
+
+@dataclass(frozen=True)
+class Grant:
+    id: str
+    user_id: str
+    role_id: str
+    organisation_id: str
+    expires_at: datetime | None
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class Permission:
+    key: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Role:
+    id: str
+    key: str | None
+    organisation_id: str
+    name: str
+    description: str
+    permissions: tuple[str, ...]
+    created_at: datetime
+    generation: int
+
+
+@dataclass(frozen=True)
+class Invitation:
+    id: str
+    organisation_id: str
+    role_id: str
+    mail: str | None
+    created_at: datetime
+    expires_at: datetime
+    secret: str | None = None
+
+
+@dataclass(frozen=True)
+class JoinCode:
+    id: str
+    organisation_id: str
+    role_id: str
+    code: str
+    seats: int
+    seats_taken: int
+    created_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True)
+class AuditEntry:
+    id: str
+    at: datetime
+    actor_id: str
+    actor_name: str
+    via: str
+    action: str
+    object_kind: str
+    object_id: str
+    object_name: str
+    organisation_id: str
+    result: str
+    reason: str | None
+    before: Any
+    after: Any
+    address: str
+    request_id: str
+
+
+@dataclass(frozen=True)
+class AuditAction:
+    key: str
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class MailSettings:
+    generation: int
+
+
+@dataclass(frozen=True)
+class RegistrationSettings:
+    generation: int
+
+
+@dataclass(frozen=True)
+class ChecklistItem:
+    key: str
+    done: bool
+
+
+@dataclass(frozen=True)
+class Checklist:
+    items: tuple[ChecklistItem, ...]
+
+
+@dataclass(frozen=True)
+class Device:
+    vendor: str
+    model: str
+    memory_mib: int
+    uuid: str
+
+
+@dataclass(frozen=True)
+class MachineFacts:
+    host_name: str
+    operating_system: str
+    architecture: str
+    cpu_count: int
+    cpu_model: str
+    memory_mib: int
+    gpus: tuple[Device, ...]
+    gpus_simulated: bool
+    gpu_driver: str | None
+    gpu_note: str | None
+
+
+@dataclass(frozen=True)
+class System:
+    version: str
+    database: str
+    machine: MachineFacts
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something changed; `kind` "reset" means that events were missed and all is to be read again."""
+
+    id: str
+    kind: str
+    object_id: str = ""
+    generation: int | None = None
+    scope: str | None = None
