@@ -67,7 +67,13 @@ def record(
     transaction.run(
         insert(audit_posting),
         [
-            {"scope_id": scope, "entry_id": entry_id, "actor_id": caller.user_id, "action": action}
+            {
+                "scope_id": scope,
+                "result": result,
+                "entry_id": entry_id,
+                "actor_id": caller.user_id,
+                "action": action,
+            }
             for scope in path
         ],
     )

@@ -28,17 +28,19 @@ audit_entry = Table(
 )
 
 # One row for each organisation from the root down to the entry's own, with the facts people search
-# by. Whoever may read a scope searches its postings; who, what and time are then prefixes and a range of one
-# index each.
+# by. Whoever may read a scope searches its postings; result, who and what are then a prefix of one index
+# and time is a range in it. A search for either result reads two ranges, so that neither a flood of
+# refusals nor a million done things stands in the way of the other.
 audit_posting = Table(
     "audit_posting",
     metadata,
     Column("scope_id", identifier(), primary_key=True),
+    Column("result", ordered_string(10), primary_key=True),
     Column("entry_id", identifier(), primary_key=True),
     Column("actor_id", identifier(), nullable=False),
     Column("action", ordered_string(60), nullable=False),
-    Index("ix_audit_posting_actor", "scope_id", "actor_id", "entry_id"),
-    Index("ix_audit_posting_action", "scope_id", "action", "entry_id"),
-    Index("ix_audit_posting_actor_action", "scope_id", "actor_id", "action", "entry_id"),
+    Index("ix_audit_posting_actor", "scope_id", "result", "actor_id", "entry_id"),
+    Index("ix_audit_posting_action", "scope_id", "result", "action", "entry_id"),
+    Index("ix_audit_posting_actor_action", "scope_id", "result", "actor_id", "action", "entry_id"),
     sqlite_with_rowid=False,
 )

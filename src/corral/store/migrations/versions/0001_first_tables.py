@@ -59,17 +59,24 @@ def upgrade() -> None:
     op.create_table(
         "audit_posting",
         sa.Column("scope_id", identifier(), nullable=False),
+        sa.Column("result", ordered_string(10), nullable=False),
         sa.Column("entry_id", identifier(), nullable=False),
         sa.Column("actor_id", identifier(), nullable=False),
         sa.Column("action", ordered_string(60), nullable=False),
-        sa.PrimaryKeyConstraint("scope_id", "entry_id", name=op.f("pk_audit_posting")),
+        sa.PrimaryKeyConstraint("scope_id", "result", "entry_id", name=op.f("pk_audit_posting")),
         sqlite_with_rowid=False,
     )
     with op.batch_alter_table("audit_posting", schema=None) as batch_op:
-        batch_op.create_index("ix_audit_posting_action", ["scope_id", "action", "entry_id"], unique=False)
-        batch_op.create_index("ix_audit_posting_actor", ["scope_id", "actor_id", "entry_id"], unique=False)
         batch_op.create_index(
-            "ix_audit_posting_actor_action", ["scope_id", "actor_id", "action", "entry_id"], unique=False
+            "ix_audit_posting_action", ["scope_id", "result", "action", "entry_id"], unique=False
+        )
+        batch_op.create_index(
+            "ix_audit_posting_actor", ["scope_id", "result", "actor_id", "entry_id"], unique=False
+        )
+        batch_op.create_index(
+            "ix_audit_posting_actor_action",
+            ["scope_id", "result", "actor_id", "action", "entry_id"],
+            unique=False,
         )
 
     op.create_table(

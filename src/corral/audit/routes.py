@@ -1,0 +1,96 @@
+"""HTTP: search, one entry, the known actions, export."""
+
+from dataclasses import replace
+from typing import Annotated, cast
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import StreamingResponse
+
+from corral.api.callers import Caller, Requires
+from corral.api.once import Db
+from corral.audit import export as exports
+from corral.audit.actions import ACTIONS
+from corral.audit.models import (
+    AuditAction,
+    AuditActions,
+    AuditEntry,
+    AuditPage,
+    AuditQuery,
+    EntryId,
+    ExportQuery,
+    entry_of,
+)
+from corral.audit.search import FindPath, find_entry, search
+from corral.core.permissions import Permission
+
+router = APIRouter(prefix="/audit", tags=["audit"])
+
+Reader = Annotated[Caller, Requires(Permission.AUDIT_READ)]
+
+
+def _find_path(request: Request) -> FindPath:
+    return cast("FindPath", request.app.state.find_organisation_path)
+
+
+@router.get("", summary="Search the audit log")
+async def search_audit(
+    request: Request, database: Db, caller: Reader, query: Annotated[AuditQuery, Query()]
+) -> AuditPage:
+    """Newest first, in the organisations whose audit log you may read."""
+    rows = await database.read(
+        search, caller, query.filters(), _find_path(request), before=query.cursor, limit=query.limit + 1
+    )
+    items = [entry_of(row) for row in rows[: query.limit]]
+    return AuditPage(items=items, next_cursor=items[-1].id if len(rows) > query.limit else None)
+
+
+@router.get("/actions", summary="List the known actions")
+async def list_actions(caller: Reader) -> AuditActions:  # noqa: ARG001 - says who may
+    """Every word that `action` can be."""
+    return AuditActions(items=[AuditAction(key=key, description=text) for key, text in ACTIONS.items()])
+
+
+@router.get(
+    "/export",
+    summary="Export the audit log",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "description": "A file, newest entries first.",
+            "content": {
+                "text/csv": {"schema": {"type": "string"}},
+                "application/jsonl": {"schema": {"type": "string"}},
+            },
+        }
+    },
+)
+async def export_audit(
+    request: Request, database: Db, caller: Reader, query: Annotated[ExportQuery, Query()]
+) -> StreamingResponse:
+    """All that the filters let through, as a file. The export itself is audited."""
+    find_path = _find_path(request)
+    filters = query.filters()
+    now = database.now()
+    await database.write(exports.record_export, caller, filters, query.format, find_path)
+    # What happens during the download is left out, else a busy log would never end.
+    upto = replace(filters, until=min(filters.until or now, now))
+    stem = f"corral-audit-{now:%Y%m%dT%H%M%SZ}"
+    return StreamingResponse(
+        exports.export(database, caller, upto, query.format, find_path),
+        media_type=exports.MEDIA_TYPES[query.format],
+        headers={
+            "Content-Disposition": f'attachment; filename="{stem}.{query.format}"',
+            "X-Content-Type-Options": "nosniff",
+        },
+    )
+
+
+@router.get("/{id}", summary="Read one audit entry")
+async def read_entry(
+    request: Request,
+    database: Db,
+    caller: Reader,
+    entry_id: Annotated[EntryId, Path(alias="id", examples=["a01k9x3v7qzt8m2c4w6d0eh"])],
+) -> AuditEntry:
+    """With the values before and after."""
+    return entry_of(await database.read(find_entry, caller, entry_id, _find_path(request)))
