@@ -28,6 +28,7 @@ ROLE = {
     "name": "Lead",
     "description": "",
     "permissions": ["people.read"],
+    "people_count": 2,
     "created_at": "2026-11-15T10:00:00Z",
     "generation": 3,
     "from_a_newer_corral": True,

@@ -1,7 +1,7 @@
 """The audit log: search, page by page, and export."""
 
 from builtins import list as items
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import BinaryIO
 
@@ -21,7 +21,7 @@ class Audit(Resource):
         self,
         *,
         actor: str | None = None,
-        action: str | None = None,
+        action: str | Sequence[str] | None = None,
         object: str | None = None,  # noqa: A002 - the API's word
         organisation: str | None = None,
         result: str | None = None,
@@ -46,7 +46,7 @@ class Audit(Resource):
         cursor: str | None = None,
         limit: int = 50,
         actor: str | None = None,
-        action: str | None = None,
+        action: str | Sequence[str] | None = None,
         object: str | None = None,  # noqa: A002
         organisation: str | None = None,
         result: str | None = None,
@@ -80,7 +80,7 @@ class Audit(Resource):
         *,
         format: str = "jsonl",  # noqa: A002 - the API's word
         actor: str | None = None,
-        action: str | None = None,
+        action: str | Sequence[str] | None = None,
         object: str | None = None,  # noqa: A002
         organisation: str | None = None,
         result: str | None = None,

@@ -121,7 +121,7 @@ def _local(home: Path) -> Endpoint:
     if running is None:
         raise NotConfiguredError(
             "No Corral is known here.",
-            f"None runs in {home}, and no login is saved.",
+            f"None runs in {home}.",
             "Start one (corral up), or sign in to one elsewhere (corral login --url https://…).",
         )
     return Endpoint(_api_root(running), _local_token(home), str(home))

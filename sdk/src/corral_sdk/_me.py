@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from corral_sdk._resource import UNCHANGED, Resource, given
-from corral_sdk.models import CreatedToken, LoginSession, Session, SshKey, Token, User
+from corral_sdk.models import CreatedToken, OpenSession, Session, SshKey, Token, User
 
 __all__ = ["Me", "SessionResource", "SshKeys", "Tokens"]
 
@@ -42,8 +42,8 @@ class Me(Resource):
             body["current_password"] = current_password
         self._act("me", "password", body=body)
 
-    def sessions(self) -> Iterator[LoginSession]:
-        return self._each(LoginSession, "me", "sessions")
+    def sessions(self) -> Iterator[OpenSession]:
+        return self._each(OpenSession, "me", "sessions")
 
     def revoke_session(self, session_id: str) -> None:
         self._delete("me", "sessions", session_id)
@@ -63,8 +63,11 @@ class Tokens(Resource):
     def list(self) -> Iterator[Token]:
         return self._each(Token, "me", "tokens")
 
-    def create(self, name: str, scopes: Sequence[str], expires_at: datetime) -> CreatedToken:
-        """A new token. `scopes` are permissions, or ["*"] for all that the owner has."""
+    def create(
+        self, name: str, scopes: Sequence[str] = ("*",), expires_at: datetime | None = None
+    ) -> CreatedToken:
+        """A new token. `scopes` are permissions, or "*" for all that the owner has. It ends in 90 days
+        unless `expires_at` says otherwise."""
         body = given(name=name, scopes=list(scopes), expires_at=expires_at)
         return self._create(CreatedToken, "me", "tokens", body=body)
 

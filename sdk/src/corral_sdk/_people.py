@@ -7,16 +7,17 @@ from datetime import datetime
 from corral_sdk._decode import decode
 from corral_sdk._resource import UNCHANGED, Page, Resource, given
 from corral_sdk.models import (
+    CreatedInvitation,
     CreatedUser,
-    Grant,
     ImportResult,
     Invitation,
     JoinCode,
     LoginLink,
-    LoginSession,
+    OpenSession,
     Organisation,
-    Permission,
+    PermissionInfo,
     Role,
+    RoleGrant,
     User,
 )
 
@@ -129,8 +130,8 @@ class Users(Resource):
         """A fresh one-time login link for someone."""
         return decode(LoginLink, self._act("users", user_id, "login-link"))
 
-    def sessions(self, user_id: str) -> Iterator[LoginSession]:
-        return self._each(LoginSession, "users", user_id, "sessions")
+    def sessions(self, user_id: str) -> Iterator[OpenSession]:
+        return self._each(OpenSession, "users", user_id, "sessions")
 
     def revoke_sessions(self, user_id: str) -> None:
         self._act("users", user_id, "sessions", "revoke")
@@ -145,14 +146,14 @@ class Users(Resource):
 class Grants(Resource):
     """Roles that people hold."""
 
-    def list(self, user_id: str) -> Iterator[Grant]:
-        return self._each(Grant, "users", user_id, "grants")
+    def list(self, user_id: str) -> Iterator[RoleGrant]:
+        return self._each(RoleGrant, "users", user_id, "grants")
 
     def create(
         self, user_id: str, *, role_id: str, organisation_id: str, expires_at: datetime | None = None
-    ) -> Grant:
+    ) -> RoleGrant:
         body = given(role_id=role_id, organisation_id=organisation_id, expires_at=expires_at)
-        return self._create(Grant, "users", user_id, "grants", body=body)
+        return self._create(RoleGrant, "users", user_id, "grants", body=body)
 
     def revoke(self, user_id: str, grant_id: str) -> None:
         self._delete("users", user_id, "grants", grant_id)
@@ -161,9 +162,9 @@ class Grants(Resource):
 class Roles(Resource):
     """Roles: names for sets of permissions."""
 
-    def permissions(self) -> items[Permission]:
+    def permissions(self) -> items[PermissionInfo]:
         """Every permission there is."""
-        return items(self._each(Permission, "permissions"))
+        return items(self._each(PermissionInfo, "permissions"))
 
     def list(self) -> Iterator[Role]:
         return self._each(Role, "roles")
@@ -206,11 +207,11 @@ class Invitations(Resource):
 
     def create(
         self, *, organisation_id: str, role_id: str, mail: str | None = None, expires_in_hours: int = 168
-    ) -> Invitation:
+    ) -> CreatedInvitation:
         body = given(
             organisation_id=organisation_id, role_id=role_id, mail=mail, expires_in_hours=expires_in_hours
         )
-        return self._create(Invitation, "invitations", body=body)
+        return self._create(CreatedInvitation, "invitations", body=body)
 
     def revoke(self, invitation_id: str) -> None:
         self._delete("invitations", invitation_id)

@@ -9,33 +9,33 @@ __all__ = [
     "AuditEntry",
     "Checklist",
     "ChecklistItem",
+    "CreatedInvitation",
     "CreatedToken",
     "CreatedUser",
     "Device",
     "Event",
-    "Grant",
     "ImportResult",
-    "ImportRow",
+    "ImportedRow",
     "Invitation",
     "JoinCode",
     "LoginLink",
     "LoginOptions",
     "LoginProvider",
-    "LoginSession",
     "MachineFacts",
     "MailSettings",
+    "OpenSession",
     "Organisation",
     "OrganisationName",
-    "OrganisationPermissions",
-    "Permission",
+    "PermissionInfo",
+    "PermissionsHere",
     "RegistrationSettings",
     "Role",
+    "RoleGrant",
     "Session",
     "SshKey",
     "System",
     "Token",
     "User",
-    "UserRole",
 ]
 
 
@@ -46,7 +46,7 @@ class OrganisationName:
 
 
 @dataclass(frozen=True)
-class UserRole:
+class RoleGrant:
     """A role someone holds, where, and until when."""
 
     grant_id: str
@@ -72,11 +72,11 @@ class User:
     last_seen_at: datetime | None
     generation: int
     organisations: tuple[OrganisationName, ...]
-    roles: tuple[UserRole, ...]
+    roles: tuple[RoleGrant, ...]
 
 
 @dataclass(frozen=True)
-class OrganisationPermissions:
+class PermissionsHere:
     organisation_id: str
     permissions: tuple[str, ...]
 
@@ -88,7 +88,7 @@ class Session:
     user: User
     csrf_token: str | None
     must_change_password: bool
-    permissions: tuple[OrganisationPermissions, ...]
+    permissions: tuple[PermissionsHere, ...]
     expires_at: datetime | None
     via: str
 
@@ -108,16 +108,17 @@ class LoginOptions:
 
 
 @dataclass(frozen=True)
-class LoginSession:
+class OpenSession:
     """A browser or command that is signed in."""
 
     id: str
+    current: bool
+    address: str
+    user_agent: str
+    provider: str
     created_at: datetime
     last_seen_at: datetime
     expires_at: datetime
-    address: str
-    user_agent: str
-    current: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,7 @@ class Token:
     created_at: datetime
     expires_at: datetime | None
     last_used_at: datetime | None
+    local: bool
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,6 @@ class SshKey:
     id: str
     title: str
     kind: str
-    public_key: str
     fingerprint: str
     created_at: datetime
 
@@ -163,7 +164,10 @@ class Organisation:
 
 @dataclass(frozen=True)
 class LoginLink:
+    """Opens the console once, without a password."""
+
     secret: str
+    url: str
     expires_at: datetime
 
 
@@ -174,7 +178,7 @@ class CreatedUser:
 
 
 @dataclass(frozen=True)
-class ImportRow:
+class ImportedRow:
     line: int
     name: str
     display_name: str
@@ -186,23 +190,16 @@ class ImportRow:
 
 @dataclass(frozen=True)
 class ImportResult:
-    rows: tuple[ImportRow, ...]
+    dry_run: bool
+    rows: tuple[ImportedRow, ...]
     created: int
+    added: int
+    errors: int
 
 
 @dataclass(frozen=True)
-class Grant:
-    id: str
-    user_id: str
-    role_id: str
-    organisation_id: str
-    expires_at: datetime | None
-    created_at: datetime
-
-
-@dataclass(frozen=True)
-class Permission:
-    key: str
+class PermissionInfo:
+    permission: str
     description: str
 
 
@@ -211,9 +208,11 @@ class Role:
     id: str
     key: str | None
     organisation_id: str
+    organisation_name: str
     name: str
     description: str
     permissions: tuple[str, ...]
+    people_count: int
     created_at: datetime
     generation: int
 
@@ -222,19 +221,34 @@ class Role:
 class Invitation:
     id: str
     organisation_id: str
+    organisation_name: str
     role_id: str
+    role_name: str
     mail: str | None
+    invited_by: str
     created_at: datetime
     expires_at: datetime
-    secret: str | None = None
+    mailed_at: datetime | None
+
+
+@dataclass(frozen=True)
+class CreatedInvitation:
+    """A new invitation with its link, which is shown this once; `mail_problem` says why no mail went out."""
+
+    invitation: Invitation
+    secret: str
+    url: str
+    mail_problem: str | None
 
 
 @dataclass(frozen=True)
 class JoinCode:
     id: str
-    organisation_id: str
-    role_id: str
     code: str
+    organisation_id: str
+    organisation_name: str
+    role_id: str
+    role_name: str
     seats: int
     seats_taken: int
     created_at: datetime

@@ -15,6 +15,9 @@ from corral.cli.frame import new_app
 __all__ = ["app", "run"]
 
 _RUN = "Run Corral"
+_ACCESS = "Sign in"
+_PEOPLE = "Organisations and people"
+_WATCH = "Watch and settle"
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,15 @@ _COMMANDS = {
     "doctor": _Entry("doctor", "Check what this machine has, what is missing and how to get it.", _RUN),
     "config": _Entry("config", "Show the settings and where each one came from.", _RUN),
     "version": _Entry("version", "Show the version.", _RUN),
+    "login": _Entry("login", "Sign in to a Corral, here or elsewhere.", _ACCESS),
+    "logout": _Entry("logout", "Forget the saved sign-in and revoke its token.", _ACCESS),
+    "whoami": _Entry("whoami", "Show who you are and what you may do.", _ACCESS),
+    "token": _Entry("tokens", "Personal access tokens: list, create, revoke.", _ACCESS),
+    "ssh-key": _Entry("ssh_keys", "SSH public keys: list, add, remove.", _ACCESS),
+    "org": _Entry("organisations", "The organisation tree: list, create, rename, move, delete.", _PEOPLE),
+    "user": _Entry("users", "People: list, create, import, invite, grant, disable.", _PEOPLE),
+    "role": _Entry("roles", "Roles and the permissions they are made of.", _PEOPLE),
+    "audit": _Entry("audit", "Who did what, on what, when; search and export.", _WATCH),
 }
 
 

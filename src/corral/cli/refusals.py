@@ -37,6 +37,8 @@ def _describe(error: Exception) -> dict[str, Any] | None:
     kind = type(error).__module__, type(error).__name__
     if kind == ("corral.server.settings_sources", "SettingsError"):
         return _settings(error)
+    if kind[0].startswith("corral_sdk."):
+        return _from_api(error)
     return None
 
 
@@ -60,16 +62,29 @@ def _settings(error: Any) -> dict[str, Any]:
     )
 
 
+def _from_api(error: Any) -> dict[str, Any] | None:
+    if not hasattr(error, "remedy"):
+        return None
+    if hasattr(error, "document"):
+        return {"errors": [], **error.document}
+    return _described(error.title, error.detail, error.remedy)
+
+
 def _lines(described: dict[str, Any]) -> list[str]:
     red, reset = ("\033[1;31m", "\033[0m") if sys.stderr.isatty() else ("", "")
     lines = [f"{red}{described['title']}{reset}"]
     if described["detail"]:
         lines.append(f"  {described['detail']}")
+    said = {described["detail"], described["remedy"]}
     for each in described["errors"]:
-        where = "" if each["message"].startswith(each["field"]) else f"{each['field']}: "
-        lines.append(f"  {where}{each['message']}")
-        if each.get("remedy") and each["remedy"] not in each["message"]:
+        field = each["field"].removeprefix("body.").removeprefix("query.")
+        where = "" if each["message"].startswith(each["field"]) else f"{field}: "
+        if each["message"] not in said:
+            lines.append(f"  {where}{each['message']}")
+        if each.get("remedy") and each["remedy"] not in said and each["remedy"] not in each["message"]:
             lines.append(f"    {each['remedy']}")
     if described["remedy"]:
         lines.append(f"  {described['remedy']}")
+    if described.get("status", 0) >= 500 and described.get("request_id"):
+        lines.append(f"  Request id: {described['request_id']}")
     return lines

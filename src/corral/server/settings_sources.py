@@ -158,7 +158,7 @@ def _file(path: Path, *, required: bool) -> dict[str, _Given]:
     try:
         text = path.read_text(encoding="utf-8")
         mode = path.stat().st_mode
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         if not required:
             return {}
         raise _file_problem(path, found_by, "there is no such file") from None

@@ -1,0 +1,105 @@
+"""Names where ids are asked for. An id is taken as it is; a name has to fit exactly and once."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from corral_sdk import Client
+from corral_sdk.models import Organisation, Role, User
+
+from corral.cli.refusals import CommandError
+
+__all__ = [
+    "find_organisation",
+    "find_role",
+    "find_user",
+    "one_of",
+    "organisation_paths",
+    "top_organisation",
+]
+
+T = TypeVar("T")
+
+_ID = re.compile(r"[a-z][0-9a-hjkmnp-tv-z]{22}")
+
+
+def is_id(text: str, kind: str) -> bool:
+    return _ID.fullmatch(text) is not None and text.startswith(kind)
+
+
+def find_organisation(client: Client, text: str | None) -> Organisation:
+    """By id, by name, or by a path of names such as University/Physics; without any, the topmost one."""
+    if text is None:
+        return top_organisation(client)
+    if is_id(text, "o"):
+        return client.organisations.get(text)
+    every = list(client.organisations.list())
+    paths = organisation_paths(every)
+    found = [each for each in every if text in (each.name, paths[each.id])]
+    found = found or [each for each in every if paths[each.id].endswith(f"/{text}")]
+    return _only(found, "organisation", text, lambda each: f"{each.id}  {paths[each.id]}", paths.values())
+
+
+def top_organisation(client: Client) -> Organisation:
+    every = list(client.organisations.list())
+    tops = [each for each in every if each.parent_id is None]
+    if len(tops) == 1:
+        return tops[0]
+    paths = organisation_paths(every)
+    raise CommandError(
+        "Which organisation is meant is not clear.",
+        "You see several: " + ", ".join(paths[each.id] for each in tops) if tops else "You see none.",
+        "Name one with --org.",
+    )
+
+
+def organisation_paths(organisations: Sequence[Organisation]) -> dict[str, str]:
+    """The names from the outermost visible organisation down, by id."""
+    names = {each.id: each.name for each in organisations}
+    return {each.id: "/".join(names[step] for step in each.path if step in names) for each in organisations}
+
+
+def find_user(client: Client, text: str) -> User:
+    """By id, by sign-in name, or by display name."""
+    if is_id(text, "u"):
+        return client.users.get(text)
+    candidates = list(client.users.list(search=text))
+    found = [each for each in candidates if each.name == text.lower()]
+    found = found or [each for each in candidates if text in (each.display_name, each.mail)]
+    return _only(found, "person", text, lambda each: f"{each.id}  {each.name}  {each.display_name}")
+
+
+def find_role(client: Client, text: str, organisation: Organisation | None = None) -> Role:
+    """By id, by preset key, or by name; with an organisation, only roles that can be given there count."""
+    if is_id(text, "r"):
+        return client.roles.get(text)
+    every = list(client.roles.list())
+    if organisation is not None:
+        every = [each for each in every if each.organisation_id in organisation.path] or every
+    found = [each for each in every if each.key == text] or [each for each in every if each.name == text]
+    names = (each.key or each.name for each in every)
+    return _only(
+        found, "role", text, lambda each: f"{each.id}  {each.name} ({each.organisation_name})", names
+    )
+
+
+def one_of(items: Iterable[T], kind: str, text: str, names: Callable[[T], Sequence[str]]) -> T:
+    """The one item that carries the text as id or name."""
+    found = [each for each in items if text in names(each)]
+    return _only(found, kind, text, lambda each: "  ".join(names(each)))
+
+
+def _only(
+    found: Sequence[T], kind: str, text: str, shown: Callable[[T], str], names: Iterable[str] = ()
+) -> T:
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        some = ", ".join(sorted(names)[:12])
+        raise CommandError(
+            f"There is no {kind} {text!r} that you can see.",
+            f"There are: {some}." if some else "",
+            "Check the name, or use the id.",
+        )
+    listed = "".join(f"\n    {shown(each)}" for each in found)
+    raise CommandError(f"{text!r} fits more than one {kind}:{listed}", remedy="Use the id.")

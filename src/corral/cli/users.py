@@ -1,0 +1,366 @@
+"""`corral user`: people, the roles they hold, and the ways in."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from corral_sdk import encode
+from corral_sdk.models import ImportResult, User
+
+from corral.cli import join_codes
+from corral.cli.connection import connect, instant, shown_time
+from corral.cli.frame import Json, new_app
+from corral.cli.names import find_organisation, find_role, find_user, is_id
+from corral.cli.output import print_facts, print_json, print_table, say
+from corral.cli.refusals import CommandError
+
+app = new_app(help="People: list, create, import, invite, grant, disable.")
+app.add_typer(join_codes.app, name="join-code")
+
+_User = Annotated[str, typer.Argument(metavar="USER", help="Id, name or display name.")]
+_Role = Annotated[str, typer.Option("--role", metavar="ROLE", help="Id, name or key of the role.")]
+_Org = Annotated[
+    str | None, typer.Option("--org", metavar="ORG", help="Id, name or path; the topmost one if left out.")
+]
+
+
+@app.command("list")
+def list_users(
+    org: Annotated[
+        str | None, typer.Option(metavar="ORG", help="Only of this organisation and below.")
+    ] = None,
+    role: Annotated[str | None, typer.Option(metavar="ROLE", help="Only holders of this role.")] = None,
+    state: Annotated[str | None, typer.Option(metavar="STATE", help="active, disabled or pending.")] = None,
+    search: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Part of name, display name or mail.")
+    ] = None,
+    sort: Annotated[
+        str | None, typer.Option(metavar="FIELD", help="Field to sort by; - before it: descending.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List people."""
+    client = connect()
+    people = list(
+        client.users.list(
+            organisation=find_organisation(client, org).id if org else None,
+            role=find_role(client, role).id if role else None,
+            state=state,
+            search=search,
+            sort=sort,
+        )
+    )
+    if as_json:
+        print_json(encode(people))
+        return
+    rows = (
+        (
+            each.name,
+            each.display_name,
+            each.state,
+            [place.name for place in each.organisations],
+            [held.role_name for held in each.roles],
+            each.priority,
+            shown_time(each.last_seen_at) or "never",
+        )
+        for each in people
+    )
+    columns = ("Name", "Display name", "State", "Organisations", "Roles", "Priority", "Last seen")
+    print_table(
+        columns, rows, empty="Nobody fits. corral user create and corral user invite bring people in."
+    )
+
+
+@app.command()
+def show(user: _User, as_json: Json = False) -> None:
+    """Show one person."""
+    found = find_user(connect(), user)
+    if as_json:
+        print_json(encode(found))
+        return
+    roles = [
+        f"{held.role_name} on {held.organisation_name}"
+        + (f" until {shown_time(held.expires_at)}" if held.expires_at else "")
+        for held in found.roles
+    ]
+    print_facts(
+        {
+            "Name": found.name,
+            "Display name": found.display_name,
+            "Id": found.id,
+            "State": found.state,
+            "Mail": found.mail,
+            "Priority": str(found.priority),
+            "Organisations": ", ".join(place.name for place in found.organisations),
+            "Roles": "\n".join(roles),
+            "Created": shown_time(found.created_at),
+            "Last seen": shown_time(found.last_seen_at) or "never",
+        }
+    )
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="Name for signing in: lower-case letters, digits, . _ -")],
+    display_name: Annotated[str | None, typer.Option(help="Name as people read it.")] = None,
+    mail: Annotated[str | None, typer.Option(help="Mail address.")] = None,
+    org: _Org = None,
+    role: _Role = "user",
+    priority: Annotated[int, typer.Option(help="1 to 5; 5 goes first.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Create a person. The one-time login link is for handing over; they choose a password with it."""
+    client = connect()
+    organisation = find_organisation(client, org)
+    made = client.users.create(
+        name,
+        display_name or name,
+        mail=mail,
+        organisation_id=organisation.id,
+        role_id=find_role(client, role, organisation).id,
+        priority=priority,
+    )
+    if as_json:
+        print_json(encode(made))
+        return
+    say(f"Created {made.user.name} in {organisation.name}.")
+    say(f"Login link, until {shown_time(made.login_link.expires_at)}:")
+    say(made.login_link.url)
+
+
+@app.command("import")
+def import_people(
+    file: Annotated[Path, typer.Argument(help="CSV with a header: name, display_name, mail, priority.")],
+    org: _Org = None,
+    role: _Role = "user",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Create people from a CSV file."""
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{file} cannot be read: {error}.", remedy="It has to be CSV in UTF-8.") from None
+    client = connect()
+    organisation = find_organisation(client, org)
+    role_id = find_role(client, role, organisation).id
+    result = client.users.import_csv(text, organisation_id=organisation.id, role_id=role_id, dry_run=dry_run)
+    if as_json:
+        print_json(encode(result))
+    else:
+        _print_import(result, organisation.name)
+    if result.errors:
+        raise typer.Exit(1)
+
+
+def _print_import(result: ImportResult, organisation: str) -> None:
+    rows = (
+        (
+            row.line,
+            row.name,
+            row.display_name,
+            row.result,
+            "; ".join(row.problems) or (row.login_link.url if row.login_link else ""),
+        )
+        for row in result.rows
+    )
+    print_table(
+        ("Line", "Name", "Display name", "Result", "Login link or problem"), rows, empty="No people in it."
+    )
+    counts = (
+        f"{result.created} created, {result.added} added to {organisation}, {result.errors} with problems."
+    )
+    say(f"Dry run, nothing was changed: {counts}" if result.dry_run else counts)
+
+
+def _change_state(user: str, state: str, said: str, as_json: bool) -> None:
+    client = connect()
+    found = find_user(client, user)
+    _answer(client.users.update(found.id, state=state, generation=found.generation), said, as_json)
+
+
+def _answer(user: User, said: str, as_json: bool) -> None:
+    if as_json:
+        print_json(encode(user))
+    else:
+        say(said.format(name=user.name))
+
+
+@app.command()
+def enable(user: _User, as_json: Json = False) -> None:
+    """Enable an account, or approve one that signed up."""
+    _change_state(user, "active", "{name} can sign in.", as_json)
+
+
+@app.command()
+def disable(user: _User, as_json: Json = False) -> None:
+    """Disable an account; nothing is deleted.
+
+    Sessions end and tokens stop working at once.
+    """
+    _change_state(user, "disabled", "{name} can no longer sign in; sessions and tokens have ended.", as_json)
+
+
+@app.command("set-priority")
+def set_priority(
+    user: _User,
+    priority: Annotated[int, typer.Argument(help="1 to 5; 5 goes first.")],
+    as_json: Json = False,
+) -> None:
+    """Set someone's priority in queues."""
+    client = connect()
+    found = find_user(client, user)
+    changed = client.users.update(found.id, priority=priority, generation=found.generation)
+    _answer(changed, f"{{name}} now has priority {changed.priority}.", as_json)
+
+
+@app.command()
+def grant(
+    user: _User,
+    role: Annotated[str, typer.Argument(metavar="ROLE", help="Id, name or key of the role.")],
+    org: _Org = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="End: 30d, 2026-12-31. Open if left out.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Give someone a role, on an organisation and below."""
+    client = connect()
+    found, organisation = find_user(client, user), find_organisation(client, org)
+    given = client.grants.create(
+        found.id,
+        role_id=find_role(client, role, organisation).id,
+        organisation_id=organisation.id,
+        expires_at=instant(until, "--until", future=True),
+    )
+    if as_json:
+        print_json(encode(given))
+    else:
+        say(f"{found.name} is now {given.role_name} on {given.organisation_name}.")
+
+
+@app.command()
+def revoke(
+    user: _User,
+    role: Annotated[
+        str, typer.Argument(metavar="ROLE", help="Id, name or key of the role, or id of the grant.")
+    ],
+    org: Annotated[
+        str | None, typer.Option(metavar="ORG", help="Where, if it is held in several places.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Take a role from someone."""
+    client = connect()
+    found = find_user(client, user)
+    where = find_organisation(client, org).id if org else None
+    held = [
+        each
+        for each in found.roles
+        if role in (each.grant_id, each.role_id, each.role_key, each.role_name)
+        and where in (None, each.organisation_id)
+    ]
+    if len(held) != 1:
+        listed = "".join(
+            f"\n    {each.grant_id}  {each.role_name} on {each.organisation_name}" for each in found.roles
+        )
+        problem = "holds it more than once" if held else "does not hold it"
+        raise CommandError(f"{found.name} {problem}. Roles of {found.name}:{listed or ' none'}")
+    client.grants.revoke(found.id, held[0].grant_id)
+    if as_json:
+        print_json(encode(held[0]))
+    else:
+        say(f"{found.name} is no longer {held[0].role_name} on {held[0].organisation_name}.")
+
+
+@app.command("login-link")
+def login_link(user: _User, as_json: Json = False) -> None:
+    """Make a one-time login link for someone."""
+    client = connect()
+    made = client.users.login_link(find_user(client, user).id)
+    if as_json:
+        print_json(encode(made))
+        return
+    say(made.url)
+    say(f"It works once, until {shown_time(made.expires_at)}.")
+
+
+@app.command("sign-out")
+def sign_out(user: _User, as_json: Json = False) -> None:
+    """End all login sessions of someone."""
+    client = connect()
+    found = find_user(client, user)
+    client.users.revoke_sessions(found.id)
+    _answer(found, "All sessions of {name} have ended.", as_json)
+
+
+@app.command()
+def invite(
+    mail: Annotated[str | None, typer.Option(help="Where to send it, if mail is set up.")] = None,
+    org: _Org = None,
+    role: _Role = "user",
+    hours: Annotated[int, typer.Option(help="How long it works.")] = 168,
+    as_json: Json = False,
+) -> None:
+    """Make an invitation for one person. The link works without a mail server."""
+    client = connect()
+    organisation = find_organisation(client, org)
+    made = client.invitations.create(
+        organisation_id=organisation.id,
+        role_id=find_role(client, role, organisation).id,
+        mail=mail,
+        expires_in_hours=hours,
+    )
+    if as_json:
+        print_json(encode(made))
+        return
+    say(f"Invitation to {organisation.name}, until {shown_time(made.invitation.expires_at)}:")
+    say(made.url)
+    if made.invitation.mailed_at:
+        say(f"Sent to {made.invitation.mail}.")
+    elif made.mail_problem:
+        say(f"No mail was sent: {made.mail_problem}")
+
+
+@app.command()
+def invitations(as_json: Json = False) -> None:
+    """List open invitations."""
+    every = list(connect().invitations.list())
+    if as_json:
+        print_json(encode(every))
+        return
+    rows = (
+        (
+            each.id,
+            each.mail,
+            each.organisation_name,
+            each.role_name,
+            each.invited_by,
+            shown_time(each.expires_at),
+        )
+        for each in every
+    )
+    columns = ("Id", "Mail", "Organisation", "Role", "Invited by", "Until")
+    print_table(columns, rows, empty="No invitation is open. Make one: corral user invite")
+
+
+@app.command("revoke-invitation")
+def revoke_invitation(
+    invitation: Annotated[str, typer.Argument(help="Id of the invitation, or its mail address.")],
+    as_json: Json = False,
+) -> None:
+    """Take an invitation back. Its link stops working at once."""
+    client = connect()
+    if not is_id(invitation, "i"):
+        fitting = [each.id for each in client.invitations.list() if each.mail == invitation]
+        if len(fitting) != 1:
+            raise CommandError(
+                f"{len(fitting)} open invitations are for {invitation!r}.",
+                remedy="See: corral user invitations",
+            )
+        invitation = fitting[0]
+    client.invitations.revoke(invitation)
+    if as_json:
+        print_json({"id": invitation})
+    else:
+        say("The invitation no longer works.")
