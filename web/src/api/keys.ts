@@ -1,0 +1,42 @@
+import type { QueryKey } from '@tanstack/react-query';
+
+/** First part of every query key: what the data is about. */
+export const keys = {
+  session: ['session'] as const,
+  me: ['me'] as const,
+  mySessions: ['my-sessions'] as const,
+  myTokens: ['my-tokens'] as const,
+  mySshKeys: ['my-ssh-keys'] as const,
+  loginOptions: ['login-options'] as const,
+  organisations: ['organisations'] as const,
+  users: ['users'] as const,
+  roles: ['roles'] as const,
+  permissions: ['permissions'] as const,
+  grants: ['grants'] as const,
+  invitations: ['invitations'] as const,
+  joinCodes: ['join-codes'] as const,
+  audit: ['audit'] as const,
+  settings: ['settings'] as const,
+  checklist: ['checklist'] as const,
+  system: ['system'] as const,
+};
+
+/** Which data a change of this kind makes old. */
+const touched: Record<string, readonly QueryKey[]> = {
+  user: [keys.users, keys.me, keys.session, keys.organisations, keys.checklist],
+  organisation: [keys.organisations, keys.users, keys.checklist],
+  membership: [keys.users, keys.organisations],
+  role: [keys.roles, keys.users, keys.session],
+  grant: [keys.grants, keys.users, keys.session],
+  invitation: [keys.invitations, keys.checklist],
+  join_code: [keys.joinCodes, keys.checklist],
+  session: [keys.mySessions],
+  token: [keys.myTokens],
+  ssh_key: [keys.mySshKeys],
+  audit: [keys.audit],
+  settings: [keys.settings, keys.checklist, keys.loginOptions],
+};
+
+export function keysOfKind(kind: string): readonly QueryKey[] {
+  return touched[kind] ?? [[kind]];
+}

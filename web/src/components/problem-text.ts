@@ -1,0 +1,26 @@
+import { useTranslation } from 'react-i18next';
+import { ApiError } from '../api/errors';
+
+export interface ProblemText {
+  title: string;
+  text: string;
+}
+
+/**
+ * A refusal in words. English shows the server's own sentence, which has the numbers; the other
+ * languages use the catalogue where it knows the problem, else the server's sentence too.
+ */
+export function useProblemText(): (error: unknown) => ProblemText {
+  const { t, i18n } = useTranslation();
+  return (error) => {
+    if (!(error instanceof ApiError)) return { title: t('problem.unexpected.title'), text: t('problem.unexpected.text') };
+    if (error.unreachable) return { title: t('problem.unreachable.title'), text: t('problem.unreachable.text') };
+    const key = `problem.${error.slug}`;
+    const known = i18n.exists(`${key}.title`);
+    if (i18n.language !== 'en' && known) {
+      const translate = t as unknown as (key: string, values: Record<string, unknown>) => string;
+      return { title: translate(`${key}.title`, error.body), text: translate(`${key}.text`, error.body) };
+    }
+    return { title: error.message, text: [error.detail, error.remedy].filter(Boolean).join(' ') };
+  };
+}

@@ -1,0 +1,22 @@
+import type { ComponentType } from 'react';
+import type { Permission } from '../api/models';
+
+/** The groups of the left menu, in their order. Home stands above them without a heading. */
+export const groups = ['top', 'organisation', 'platform'] as const;
+
+export interface PageEntry {
+  /** Names the page in the catalogues: menu.<key>. */
+  key: 'home' | 'people' | 'organisations' | 'roles' | 'auditLog' | 'settings' | 'profile';
+  path: string;
+  /** Where it stands in the left menu; pages without a group are reached from elsewhere. */
+  group?: (typeof groups)[number];
+  /** Needed on at least one organisation; without it the page is not in the menu and answers 403. */
+  permission?: Permission;
+  load: () => Promise<{ default: ComponentType }>;
+}
+
+/** Every page inside the shell: routes, left menu and command palette are made from this list. */
+export const pages: readonly PageEntry[] = [
+  { key: 'home', path: '/', group: 'top', load: () => import('./home/HomePage') },
+  { key: 'profile', path: '/profile', load: () => import('./profile/ProfilePage') },
+];

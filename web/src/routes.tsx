@@ -1,0 +1,81 @@
+import type { ComponentType } from 'react';
+import type { QueryClient } from '@tanstack/react-query';
+import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, redirect, retainSearchParams } from '@tanstack/react-router';
+import { safeReturnPath } from './api/return-path';
+import { hasPermission, sessionQuery, useSession } from './api/session';
+import { ForbiddenPage, NotFoundInShell, PageError, WholePageError } from './pages/errors/ErrorPages';
+import { pages } from './pages/registry';
+import { heldSecret } from './secret-from-address';
+import { parseSearch, stringifySearch, type UrlState } from './shell/url-state';
+
+interface Context {
+  queries: QueryClient;
+}
+
+const anySearch = (search: Record<string, unknown>): UrlState => search as UrlState;
+
+const root = createRootRouteWithContext<Context>()({ validateSearch: anySearch, errorComponent: WholePageError });
+
+/** Signed in or sent to the login page, which knows the way back. */
+const shell = createRoute({
+  getParentRoute: () => root,
+  id: 'shell',
+  component: lazyRouteComponent(() => import('./shell/Shell')),
+  notFoundComponent: NotFoundInShell,
+  search: { middlewares: [retainSearchParams<UrlState>(['organisation'])] },
+  beforeLoad: async ({ context, location }) => {
+    const session = await context.queries.ensureQueryData(sessionQuery);
+    if (!session) throw redirect({ to: '/login', search: location.pathname === '/' ? {} : { next: location.href } });
+    if (session.must_change_password) throw redirect({ to: '/password' });
+  },
+});
+
+const shellPages = pages.map((page) => {
+  const Content = lazyRouteComponent(page.load) as ComponentType;
+  return createRoute({
+    getParentRoute: () => shell,
+    path: page.path,
+    errorComponent: PageError,
+    component: function AllowedPage() {
+      const session = useSession();
+      return !page.permission || hasPermission(session, page.permission) ? <Content /> : <ForbiddenPage page={page} />;
+    },
+  });
+});
+
+const nowhere = createRoute({ getParentRoute: () => shell, path: '$', component: NotFoundInShell });
+
+const login = createRoute({
+  getParentRoute: () => root,
+  path: '/login',
+  component: lazyRouteComponent(() => import('./pages/login/LoginPage')),
+  beforeLoad: async ({ context, search }) => {
+    // A login link is for whoever holds it, also when somebody else is signed in here.
+    if (heldSecret('once')) return;
+    const session = await context.queries.ensureQueryData(sessionQuery);
+    if (session) throw redirect({ href: safeReturnPath(search.next) });
+  },
+});
+const join = createRoute({ getParentRoute: () => root, path: '/join', component: lazyRouteComponent(() => import('./pages/login/JoinPage')) });
+const signUp = createRoute({ getParentRoute: () => root, path: '/sign-up', component: lazyRouteComponent(() => import('./pages/login/SignUpPage')) });
+const password = createRoute({
+  getParentRoute: () => root,
+  path: '/password',
+  component: lazyRouteComponent(() => import('./pages/login/FirstPasswordPage')),
+  beforeLoad: async ({ context }) => {
+    const session = await context.queries.ensureQueryData(sessionQuery);
+    if (!session) throw redirect({ to: '/login' });
+    if (!session.must_change_password) throw redirect({ to: '/' });
+  },
+});
+
+export function makeRouter(queries: QueryClient) {
+  return createRouter({
+    routeTree: root.addChildren([shell.addChildren([...shellPages, nowhere]), login, join, signUp, password]),
+    context: { queries },
+    parseSearch,
+    stringifySearch,
+    defaultPreload: 'intent',
+    defaultErrorComponent: WholePageError,
+  });
+}

@@ -1,0 +1,75 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
+import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { followChanges } from '../api/live';
+import { sessionQuery } from '../api/session';
+import { Dialog } from '../components/Dialog';
+import { LostBanner } from './LiveSign';
+import { Menu } from './Menu';
+import { useAccountPreferences } from './preferences-of-me';
+import { ShellContext } from './shell-context';
+
+const CommandPalette = lazy(() => import('./CommandPalette'));
+
+/** The signed-in console: left menu, page, palette, event stream. Leaves for the login page when the session ends. */
+export default function Shell() {
+  const { data: session } = useQuery(sessionQuery);
+  const navigate = useNavigate();
+  const here = useRouterState({ select: (state) => state.location.href });
+  useEffect(() => {
+    if (session === null) void navigate({ to: '/login', search: { next: here }, replace: true });
+  }, [session, navigate, here]);
+  return session ? <SignedIn key={session.user.id} user={session.user.id} /> : null;
+}
+
+function SignedIn({ user }: { user: string }) {
+  const { t } = useTranslation();
+  const queries = useQueryClient();
+  const [open, setOpen] = useState<'menu' | 'palette' | null>(null);
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const shell = useMemo(() => ({ openMenu: () => setOpen('menu'), openPalette: () => setOpen('palette') }), []);
+  useAccountPreferences();
+  usePaletteKey(shell.openPalette);
+  useEffect(() => followChanges(user, queries), [user, queries]);
+  const [menuPath, setMenuPath] = useState(path);
+  if (menuPath !== path) {
+    // Choosing a page in the phone's menu closes it.
+    setMenuPath(path);
+    if (open === 'menu') setOpen(null);
+  }
+  return (
+    <ShellContext value={shell}>
+      <a className="skip" href="#main">{t('shell.skip')}</a>
+      <div className="shell">
+        <Menu />
+        <main id="main" className="main" tabIndex={-1}>
+          <LostBanner />
+          <Outlet />
+        </main>
+      </div>
+      {open === 'menu' && (
+        <Dialog label={t('shell.menu')} className="menu-drawer" onClose={() => setOpen(null)}>
+          <Menu inDrawer />
+        </Dialog>
+      )}
+      {open === 'palette' && (
+        <Suspense>
+          <CommandPalette onClose={() => setOpen(null)} />
+        </Suspense>
+      )}
+    </ShellContext>
+  );
+}
+
+function usePaletteKey(open: () => void): void {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.altKey || event.shiftKey) return;
+      event.preventDefault();
+      open();
+    };
+    addEventListener('keydown', pressed);
+    return () => removeEventListener('keydown', pressed);
+  }, [open]);
+}

@@ -1,0 +1,14 @@
+import { createContext, useContext } from 'react';
+
+interface ShellControls {
+  openMenu: () => void;
+  openPalette: () => void;
+}
+
+export const ShellContext = createContext<ShellControls | null>(null);
+
+export function useShell(): ShellControls {
+  const shell = useContext(ShellContext);
+  if (!shell) throw new Error('a page is shown outside the shell');
+  return shell;
+}
