@@ -1,0 +1,217 @@
+"""Who is calling: a session cookie or a bearer token becomes a `Caller`, or the request is refused."""
+
+import hmac
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from fastapi import Request
+from sqlalchemy import Select, bindparam, select
+
+from corral.api.callers import Authority, Caller, Via, request_origin
+from corral.core.refusals import CrossSite, PasswordChangeRequired, Unauthenticated
+from corral.identity.accounts import touch
+from corral.identity.credentials import TOKEN, csrf_token, hash_secret
+from corral.identity.lookups import authorities_of
+from corral.identity.tables import password, session, token, user
+from corral.store.database import Database, Transaction
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+SIGN_IN_REMEDY = "Sign in to the console, run `corral login`, or send a token as Authorization: Bearer."
+# What someone may do who must choose a password first: see that, do it, or leave.
+BEFORE_PASSWORD = frozenset({"/api/v1/session", "/api/v1/me/password", "/api/v1/me"})
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What the database knows about a presented secret."""
+
+    via: Via
+    id: str
+    user_id: str
+    user_name: str
+    authorities: tuple[Authority, ...]
+    expires_at: datetime | None
+    scopes: frozenset[str] | None = None
+    must_change_password: bool = False
+    provider: str = ""
+
+
+@dataclass(slots=True)
+class Seen:
+    """When credentials were last used, gathered here and written down by a chore."""
+
+    sessions: dict[str, datetime] = field(default_factory=dict)
+    tokens: dict[str, datetime] = field(default_factory=dict)
+    users: dict[str, datetime] = field(default_factory=dict)
+
+    async def flush(self, database: Database) -> int:
+        sessions, tokens, users = self.sessions, self.tokens, self.users
+        self.sessions, self.tokens, self.users = {}, {}, {}
+        if users:
+            await database.write(touch, sessions, tokens, users)
+        return len(users)
+
+
+class Access:
+    """The authenticator of the API."""
+
+    def __init__(self, database: Database, *, cookie: str, origins: frozenset[str], idle: timedelta) -> None:
+        self._database = database
+        self._cookie = cookie
+        self._origins = origins
+        self._idle = idle
+        self.seen = Seen()
+
+    async def __call__(self, request: Request) -> Caller:
+        header = request.headers.get("authorization")
+        if header is not None:
+            return await self._by_token(request, header)
+        secret = request.cookies.get(self._cookie)
+        if secret is None:
+            raise Unauthenticated("This needs an account.", SIGN_IN_REMEDY)
+        return await self._by_session(request, secret)
+
+    def session_secret(self, request: Request) -> str | None:
+        return request.cookies.get(self._cookie)
+
+    def check_origin(self, request: Request) -> None:
+        """A browser says where a request was made; only the console's own pages may change things."""
+        origin = request.headers.get("origin")
+        site = request.headers.get("sec-fetch-site")
+        if (origin is not None and origin not in self._origins) or site in {"cross-site", "same-site"}:
+            raise CrossSite(
+                f"The request was made by a page of {(origin or 'another site')[:100]}.",
+                "Use the console at its own address.",
+            )
+
+    async def _by_session(self, request: Request, secret: str) -> Caller:
+        credential = await self._database.read(_find_session, hash_secret(secret[:256]), self._idle)
+        if credential is None:
+            raise Unauthenticated("The session has ended.", "Sign in again.")
+        if request.method not in SAFE_METHODS:
+            self.check_origin(request)
+            given = request.headers.get("x-csrf-token", "")
+            if not hmac.compare_digest(given.encode(), csrf_token(secret).encode()):
+                raise CrossSite(
+                    "The header X-CSRF-Token is missing or not that of this session.",
+                    "Read csrf_token from GET /api/v1/session and send it with every change.",
+                )
+        if credential.must_change_password and request.url.path not in BEFORE_PASSWORD:
+            raise PasswordChangeRequired(
+                "Your first password must be replaced by one that only you know.",
+                "Choose a new password: POST /api/v1/me/password.",
+            )
+        self.seen.sessions[credential.id] = self.seen.users[credential.user_id] = self._database.now()
+        return _caller(request, credential)
+
+    async def _by_token(self, request: Request, header: str) -> Caller:
+        scheme, _, text = header.partition(" ")
+        match = TOKEN.fullmatch(text.strip()) if scheme.lower() == "bearer" else None
+        credential = None
+        if match is not None:
+            credential = await self._database.read(_find_token, match[1], hash_secret(match[2]))
+        if credential is None:
+            raise Unauthenticated(
+                "The token is not known, has expired or was revoked.",
+                "Make a new one in the console under Profile, or with `corral login`.",
+                headers={"WWW-Authenticate": "Bearer"},
+            )
+        self.seen.tokens[credential.id] = self.seen.users[credential.user_id] = self._database.now()
+        return _caller(request, credential)
+
+
+def _caller(request: Request, credential: Credential) -> Caller:
+    authorities = credential.authorities
+    if credential.scopes is not None:
+        authorities = tuple(
+            Authority(one.path, frozenset(p for p in one.permissions if p in credential.scopes))
+            for one in authorities
+        )
+    return Caller(
+        credential.user_id,
+        credential.user_name,
+        credential.via,
+        credential.id,
+        request_origin(request),
+        authorities,
+        limited=credential.scopes is not None,
+        provider=credential.provider,
+    )
+
+
+def _find_session(transaction: Transaction, secret_hash: str, idle: timedelta) -> Credential | None:
+    row = transaction.first(_SESSIONS, {"secret_hash": secret_hash})
+    if row is None or row.state != "active":
+        return None
+    if row.expires_at <= transaction.now or row.last_seen_at + idle <= transaction.now:
+        return None
+    must_change = row.provider in {"local", "link"} if row.must_change is None else row.must_change
+    return Credential(
+        "session",
+        row.id,
+        row.user_id,
+        row.name,
+        authorities_of(transaction, row.user_id),
+        row.expires_at,
+        must_change_password=must_change,
+        provider=row.provider,
+    )
+
+
+def _find_token(transaction: Transaction, token_id: str, secret_hash: str) -> Credential | None:
+    row = transaction.first(_TOKENS, {"secret_hash": secret_hash})
+    if row is None or row.id != token_id or row.state != "active":
+        return None
+    if row.expires_at is not None and row.expires_at <= transaction.now:
+        return None
+    scopes = None if "*" in row.scopes else frozenset(row.scopes)
+    return Credential(
+        "local" if row.local else "token",
+        row.id,
+        row.user_id,
+        row.name,
+        authorities_of(transaction, row.user_id),
+        row.expires_at,
+        scopes=scopes,
+    )
+
+
+def expiry_of_session(transaction: Transaction, session_id: str) -> datetime | None:
+    at: datetime | None = transaction.scalar(select(session.c.expires_at).where(session.c.id == session_id))
+    return at
+
+
+def expiry_of_token(transaction: Transaction, token_id: str) -> datetime | None:
+    at: datetime | None = transaction.scalar(select(token.c.expires_at).where(token.c.id == token_id))
+    return at
+
+
+_SESSIONS: Select[*tuple[Any, ...]] = (
+    select(
+        session.c.id,
+        session.c.user_id,
+        session.c.expires_at,
+        session.c.last_seen_at,
+        session.c.provider,
+        user.c.name,
+        user.c.state,
+        password.c.must_change,
+    )
+    .join(user, user.c.id == session.c.user_id)
+    .outerjoin(password, password.c.user_id == session.c.user_id)
+    .where(session.c.secret_hash == bindparam("secret_hash"))
+)
+_TOKENS: Select[*tuple[Any, ...]] = (
+    select(
+        token.c.id,
+        token.c.user_id,
+        token.c.expires_at,
+        token.c.scopes,
+        token.c.local,
+        user.c.name,
+        user.c.state,
+    )
+    .join(user, user.c.id == token.c.user_id)
+    .where(token.c.secret_hash == bindparam("secret_hash"))
+)

@@ -1,0 +1,215 @@
+"""Signing in: by a provider, by a one-time link; what a session is and what it tells the console."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, insert, select
+
+from corral.api.callers import Caller, Origin
+from corral.audit.record import Subject, record
+from corral.core.ids import Kind, new_id
+from corral.core.refusals import Forbidden, LoginFailed
+from corral.core.scopes import ancestors
+from corral.events.record import publish
+from corral.identity.credentials import csrf_token, hash_secret, new_secret
+from corral.identity.lookups import authorities_of, root_of, user_subject
+from corral.identity.models import LoginLink, PermissionsHere, Session
+from corral.identity.organisations import IDENTITY
+from corral.identity.providers import LoginProvider, Proven
+from corral.identity.tables import external_login, login_link, password, session, user
+from corral.identity.throttle import code_bounds, count_try, forgive, login_bounds
+from corral.identity.users import build_users
+from corral.store.database import AnyRow, Database, Transaction
+
+NOBODY = "Nobody of that name with that password."
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRules:
+    """How long sessions and links live."""
+
+    lifetime: timedelta
+    link_lifetime: timedelta
+    given_link_lifetime: timedelta = timedelta(hours=72)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A new session and the secret for its cookie."""
+
+    secret: str
+    session: Session
+
+
+async def sign_in(
+    database: Database,
+    provider: LoginProvider,
+    answer: Mapping[str, str],
+    origin: Origin,
+    rules: SessionRules,
+) -> SignedIn:
+    name = answer.get("name", "")
+    bounds = login_bounds(name, origin.address)
+    left = await database.write(count_try, bounds)
+    # Outside of any transaction: it takes a tenth of a second of CPU, or a call to another server.
+    proof = await provider.finish(answer)
+    if isinstance(proof, Proven):
+        signed_in = await database.write(_open_proven, provider.key, proof, origin, rules)
+        if signed_in is not None:
+            await database.write(forgive, bounds)
+            return signed_in
+    await database.write(_record_failure, name, provider.key, origin)
+    raise LoginFailed(NOBODY, "Check both; capital letters count.", facts={"tries_left": left})
+
+
+async def sign_in_by_link(database: Database, secret: str, origin: Origin, rules: SessionRules) -> SignedIn:
+    await database.write(count_try, code_bounds(origin.address))
+    return await database.write(_use_link, secret, origin, rules)
+
+
+def new_login_link(transaction: Transaction, user_id: str, lifetime: timedelta, console: str) -> LoginLink:
+    """A link that opens the console once as this person; earlier unused ones stop working."""
+    secret = new_secret()
+    transaction.run(delete(login_link).where(login_link.c.user_id == user_id))
+    transaction.run(
+        insert(login_link).values(
+            id=new_id(Kind.LOGIN_LINK, transaction.now),
+            user_id=user_id,
+            secret_hash=hash_secret(secret),
+            created_at=transaction.now,
+            expires_at=transaction.now + lifetime,
+        )
+    )
+    # In the fragment: browsers do not send it, so it is in no log and no referrer.
+    return LoginLink(
+        secret=secret, url=f"{console}/login#once={secret}", expires_at=transaction.now + lifetime
+    )
+
+
+def open_session(
+    transaction: Transaction, person: AnyRow, provider: str, origin: Origin, rules: SessionRules
+) -> SignedIn:
+    """A session for someone who has proven who they are."""
+    if person.state != "active":
+        waits = person.state == "pending"
+        raise Forbidden(
+            "This account waits for approval." if waits else "This account is disabled.",
+            "An administrator of your organisation can enable it.",
+        )
+    secret = new_secret()
+    session_id = new_id(Kind.SESSION, transaction.now)
+    expires_at = transaction.now + rules.lifetime
+    transaction.run(
+        insert(session).values(
+            id=session_id,
+            user_id=person.id,
+            secret_hash=hash_secret(secret),
+            created_at=transaction.now,
+            last_seen_at=transaction.now,
+            expires_at=expires_at,
+            address=origin.address,
+            user_agent=origin.user_agent[:300],
+            provider=provider,
+        )
+    )
+    caller = Caller(
+        person.id,
+        person.name,
+        "session",
+        session_id,
+        origin,
+        authorities_of(transaction, person.id),
+        provider=provider,
+    )
+    subject = user_subject(transaction, person.id, person.name)
+    record(transaction, caller, "session.create", subject, after={"provider": provider})
+    publish(transaction, "session", person.id, 1, user_id=person.id)
+    transaction.hint(IDENTITY)
+    return SignedIn(secret, describe_session(transaction, caller, secret, expires_at))
+
+
+def describe_session(
+    transaction: Transaction, caller: Caller, secret: str | None, expires_at: datetime | None
+) -> Session:
+    row = transaction.first(select(user).where(user.c.id == caller.user_id))
+    assert row is not None
+    assert caller.via != "system"
+    return Session(
+        user=build_users(transaction, caller, [row])[0],
+        via=caller.via,
+        csrf_token=None if secret is None else csrf_token(secret),
+        must_change_password=caller.via == "session" and must_change_password(transaction, caller),
+        permissions=[
+            PermissionsHere(organisation_id=ancestors(one.path)[-1], permissions=sorted(one.permissions))
+            for one in caller.authorities
+        ],
+        expires_at=expires_at,
+    )
+
+
+def must_change_password(transaction: Transaction, caller: Caller) -> bool:
+    """People of Corral's own accounts need a password that only they know."""
+    stored = transaction.first(select(password.c.must_change).where(password.c.user_id == caller.user_id))
+    return bool(stored.must_change) if stored is not None else caller.provider in {"local", "link"}
+
+
+def sign_out(transaction: Transaction, caller: Caller) -> None:
+    transaction.run(delete(session).where(session.c.id == caller.credential_id))
+    subject = user_subject(transaction, caller.user_id, caller.name)
+    record(transaction, caller, "session.end", subject)
+    publish(transaction, "session", caller.user_id, 1, user_id=caller.user_id)
+    transaction.hint(IDENTITY)
+
+
+def _open_proven(
+    transaction: Transaction, provider: str, proof: Proven, origin: Origin, rules: SessionRules
+) -> SignedIn | None:
+    if provider == "local":
+        found = user.c.id == proof.subject
+        person = transaction.first(select(user).where(found))
+    else:
+        person = transaction.first(
+            select(user)
+            .join(external_login, external_login.c.user_id == user.c.id)
+            .where(external_login.c.provider == provider, external_login.c.subject == proof.subject)
+        )
+    return None if person is None else open_session(transaction, person, provider, origin, rules)
+
+
+def _use_link(transaction: Transaction, secret: str, origin: Origin, rules: SessionRules) -> SignedIn:
+    t = login_link.c
+    link = transaction.first(
+        select(t.id, t.user_id).where(t.secret_hash == hash_secret(secret), t.expires_at > transaction.now)
+    )
+    if link is None:
+        raise LoginFailed(
+            "This login link was used already or is too old.",
+            "Get a new one: `corral login --link` on Corral's machine, or from an administrator.",
+        )
+    transaction.run(delete(login_link).where(t.id == link.id))
+    person = transaction.first(select(user).where(user.c.id == link.user_id))
+    assert person is not None
+    forgive(transaction, code_bounds(origin.address))
+    return open_session(transaction, person, "link", origin, rules)
+
+
+def _record_failure(transaction: Transaction, name: str, provider: str, origin: Origin) -> None:
+    """In the log under the person it was tried for; typed names that are nobody's are not kept."""
+    typed = name.strip().lower()[:40].replace("\x00", "")
+    person = transaction.first(select(user.c.id, user.c.name).where(user.c.name == typed))
+    caller = Caller(person.id if person else "", person.name if person else "", "system", "", origin, ())
+    subject = (
+        user_subject(transaction, person.id, person.name)
+        if person
+        else Subject("user", "", "", root_of(transaction).path)
+    )
+    record(
+        transaction,
+        caller,
+        "session.create",
+        subject,
+        after={"provider": provider},
+        result="refused",
+        reason="wrong name or password",
+    )

@@ -1,0 +1,189 @@
+"""Finding things by id as far as the caller may see them, and refusing in the same words everywhere."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, and_, bindparam, exists, or_, select
+
+from corral.api.callers import Authority, Caller, lacking
+from corral.audit.record import Subject
+from corral.core.permissions import Permission
+from corral.core.refusals import Forbidden, NotFound
+from corral.core.scopes import contains, subtree_end
+from corral.identity.rules import effective
+from corral.identity.tables import membership, organisation, role, role_grant, user
+from corral.store.database import AnyRow, Transaction
+from corral.store.schema import Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An organisation, as decisions need it."""
+
+    id: str
+    parent_id: str | None
+    name: str
+    path: str
+    generation: int
+
+    @property
+    def subject(self) -> Subject:
+        return Subject("organisation", self.id, self.name, self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleFacts:
+    id: str
+    key: str | None
+    name: str
+    description: str
+    permissions: frozenset[Permission]
+    organisation_id: str
+    organisation_path: str
+    generation: int
+
+    @property
+    def subject(self) -> Subject:
+        return Subject("role", self.id, self.name, self.organisation_path)
+
+
+def in_subtrees(paths: Iterable[str]) -> ColumnElement[bool]:
+    """Rows of `organisation` at or below one of the paths, as index ranges."""
+    column = organisation.c.path
+    return or_(*(and_(column >= path, column < subtree_end(path)) for path in paths))
+
+
+def root_of(transaction: Transaction) -> Node:
+    row = transaction.first(_NODES.where(organisation.c.parent_id.is_(None)))
+    assert row is not None, "the root organisation is made at the first start"
+    return Node(*row)
+
+
+def find_node(transaction: Transaction, caller: Caller, node_id: str, permission: Permission) -> Node:
+    """The organisation, if the caller has `permission` on it; one they cannot see is not found."""
+    row = transaction.first(_NODES.where(organisation.c.id == node_id))
+    if row is None or not any(contains(one.path, row.path) for one in caller.authorities):
+        raise NotFound(
+            f"There is no organisation {node_id} that you may see.",
+            "List the organisations to find its id.",
+        )
+    node = Node(*row)
+    caller.require(permission, node.path, node.name)
+    return node
+
+
+def find_role(transaction: Transaction, caller: Caller, role_id: str) -> RoleFacts:
+    """A role of an organisation above or below one where the caller has authority."""
+    row = transaction.first(_ROLES.where(role.c.id == role_id))
+    if row is None or not sees_role(caller, row.path):
+        raise NotFound(f"There is no role {role_id} that you may see.", "List the roles to find its id.")
+    return _role_facts(row)
+
+
+def role_by_key(transaction: Transaction, key: str) -> RoleFacts:
+    row = transaction.first(_ROLES.where(role.c.key == key))
+    assert row is not None, "presets are made at every start"
+    return _role_facts(row)
+
+
+def sees_role(caller: Caller, role_path: str) -> bool:
+    return any(contains(one.path, role_path) or contains(role_path, one.path) for one in caller.authorities)
+
+
+def check_grantable(caller: Caller, wanted: RoleFacts, node: Node) -> None:
+    """Whether the caller may give (or take) this role on this organisation."""
+    if not contains(wanted.organisation_path, node.path):
+        raise Forbidden(
+            f"The role {wanted.name} cannot be given on {node.name}.",
+            "A role is given on the organisation it was made for, and below it.",
+        )
+    caller.require_all(wanted.permissions, node.path, f"give or take the role {wanted.name} on {node.name}")
+
+
+def authorities_of(transaction: Transaction, user_id: str) -> tuple[Authority, ...]:
+    """What a person holds now: one authority per organisation, expired grants left out."""
+    held: dict[str, frozenset[Permission]] = {}
+    for path, permissions in transaction.rows(AUTHORITIES, {"user_id": user_id, "now": transaction.now}):
+        held[path] = held.get(path, frozenset()) | effective(permissions)
+    return tuple(Authority(path, permissions) for path, permissions in sorted(held.items()))
+
+
+def user_subject(transaction: Transaction, user_id: str, name: str) -> Subject:
+    """A person in the audit log belongs to the outermost organisation they are a member of."""
+    path = transaction.scalar(
+        select(organisation.c.path)
+        .join(membership, membership.c.organisation_id == organisation.c.id)
+        .where(membership.c.user_id == user_id)
+        .order_by(organisation.c.path)
+        .limit(1)
+    )
+    return Subject("user", user_id, name, path or root_of(transaction).path)
+
+
+def find_user(transaction: Transaction, caller: Caller, user_id: str) -> AnyRow:
+    """The person's row, if it is the caller or belongs to an organisation whose people the caller may see."""
+    row = transaction.first(select(user).where(user.c.id == user_id))
+    if row is None or not (user_id == caller.user_id or sees_user(transaction, caller, user_id)):
+        raise NotFound(f"There is no person {user_id} that you may see.", "List the people to find the id.")
+    return row
+
+
+def sees_user(
+    transaction: Transaction, caller: Caller, user_id: str, permission: Permission = Permission.PEOPLE_READ
+) -> bool:
+    condition = people_condition(transaction, caller.scopes(permission))
+    return transaction.scalar(select(user.c.id).where(user.c.id == user_id, condition)) is not None
+
+
+def people_condition(transaction: Transaction, scopes: Sequence[str]) -> ColumnElement[bool]:
+    """People who belong somewhere at or below `scopes`; all people where the root is among them."""
+    if not scopes:
+        return user.c.id.is_(None)
+    if root_of(transaction).path in scopes:
+        return user.c.id.is_not(None)
+    return exists(
+        select(membership.c.user_id)
+        .join(organisation, organisation.c.id == membership.c.organisation_id)
+        .where(membership.c.user_id == user.c.id, in_subtrees(scopes))
+    )
+
+
+def require_people(
+    transaction: Transaction, caller: Caller, user_id: str, permission: Permission, place: str
+) -> None:
+    """That the caller has `permission` on an organisation the person belongs to."""
+    if not sees_user(transaction, caller, user_id, permission):
+        raise lacking(permission, place)
+
+
+def _role_facts(row: AnyRow) -> RoleFacts:
+    return RoleFacts(
+        row.id,
+        row.key,
+        row.name,
+        row.description,
+        effective(row.permissions),
+        row.organisation_id,
+        row.path,
+        row.generation,
+    )
+
+
+_NODES = select(
+    organisation.c.id,
+    organisation.c.parent_id,
+    organisation.c.name,
+    organisation.c.path,
+    organisation.c.generation,
+)
+_ROLES = select(role, organisation.c.path).join(organisation, organisation.c.id == role.c.organisation_id)
+AUTHORITIES = (
+    select(organisation.c.path, role.c.permissions)
+    .select_from(role_grant)
+    .join(role, role.c.id == role_grant.c.role_id)
+    .join(organisation, organisation.c.id == role_grant.c.organisation_id)
+    .where(
+        role_grant.c.user_id == bindparam("user_id"),
+        or_(role_grant.c.expires_at.is_(None), role_grant.c.expires_at > bindparam("now", type_=Instant)),
+    )
+)

@@ -1,0 +1,399 @@
+"""What the API takes and gives about people."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from corral.api.models import Id, Input, Instant, Mail, Name, Output, Secret, Text
+from corral.core.permissions import Permission
+from corral.identity.rules import PASSWORD_LENGTH, RESERVED_NAMES, USER_NAME, USER_NAME_LENGTH
+
+
+def _not_reserved(name: str) -> str:
+    if name in RESERVED_NAMES:
+        raise ValueError(f"the name {name} is reserved")
+    return name
+
+
+UserName = Annotated[
+    str,
+    StringConstraints(
+        min_length=USER_NAME_LENGTH[0],
+        max_length=USER_NAME_LENGTH[1],
+        pattern=USER_NAME,
+    ),
+    AfterValidator(_not_reserved),
+    Field(
+        description="For signing in: lower-case letters, digits, single . _ - between them.", examples=["mei"]
+    ),
+]
+NewPassword = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=PASSWORD_LENGTH[1]),
+    Field(description="10 characters or more.", examples=["correct horse battery"]),
+]
+State = Literal["active", "disabled", "pending"]
+Priority = Annotated[int, Field(ge=1, le=5, description="5 goes first; 1 is the default.")]
+Language = Literal["en", "zh-TW", "zh-CN"]
+Theme = Literal["light", "dark", "system"]
+Hours = Annotated[int, Field(ge=1, le=24 * 365)]
+
+
+class OrganisationName(Output):
+    id: str
+    name: str
+
+
+class Organisation(Output):
+    id: str = Field(examples=["o01k9x3v7qzt8m2c4w6d0ef"])
+    parent_id: str | None = Field(description="Null on the root, and where the parent may not be seen.")
+    name: str = Field(examples=["Vision Lab"])
+    path: list[str] = Field(description="Ids from the outermost visible organisation down to this one.")
+    people_count: int = Field(description="People who belong to it directly.")
+    created_at: Instant
+    generation: int
+
+
+class Organisations(Output):
+    items: list[Organisation] = Field(description="Parents before their children, siblings by name.")
+
+
+class NewOrganisation(Input):
+    parent_id: Id
+    name: Name
+
+
+class OrganisationChange(Input):
+    name: Name | None = None
+    parent_id: Id | None = Field(None, description="Moves it, with all below it.")
+
+
+class RoleGrant(Output):
+    grant_id: str
+    role_id: str
+    role_name: str
+    role_key: str | None
+    organisation_id: str
+    organisation_name: str
+    expires_at: Instant | None
+
+
+class User(Output):
+    id: str = Field(examples=["u01k9x3v7qzt8m2c4w6d0ef"])
+    name: str = Field(examples=["mei"])
+    display_name: str = Field(examples=["Mei-Ling Chen"])
+    mail: str | None
+    state: State
+    priority: int = Field(description="1 to 5; 5 goes first.")
+    language: Language | None
+    theme: Theme | None
+    created_at: Instant
+    last_seen_at: Instant | None
+    generation: int
+    organisations: list[OrganisationName] = Field(description="Where they belong, as far as you may see.")
+    roles: list[RoleGrant] = Field(description="Roles on organisations that you may see.")
+
+
+class NewUser(Input):
+    name: UserName
+    display_name: Name
+    mail: Mail | None = None
+    organisation_id: Id
+    role_id: Id
+    priority: Priority = 1
+
+
+class LoginLink(Output):
+    """Opens the console once, without a password. The secret goes behind `/login#once=`."""
+
+    secret: str
+    url: str = Field(examples=["http://127.0.0.1:8710/login#once=…"])
+    expires_at: Instant
+
+
+class CreatedUser(Output):
+    user: User
+    login_link: LoginLink = Field(description="Hand it to them; they choose a password when they use it.")
+
+
+class UserChange(Input):
+    display_name: Name | None = None
+    mail: Mail | None = None
+    priority: Priority | None = None
+    state: Literal["active", "disabled"] | None = None
+
+
+class UserSummary(Output):
+    people: int
+    pending: int
+    disabled: int
+    with_more_than_user_role: int
+    open_invitations: int
+    open_join_codes: int
+
+
+class Import(Input):
+    organisation_id: Id
+    role_id: Id
+    csv: Annotated[str, StringConstraints(min_length=1, max_length=1_000_000)] = Field(
+        description="With a header; columns name, display_name, mail, priority; only name is needed.",
+        examples=["name,display_name,mail\nmei,Mei-Ling Chen,mei@example.org\n"],
+    )
+    dry_run: bool = Field(False, description="Only say what would happen.")
+
+
+class ImportedRow(Output):
+    line: int
+    name: str
+    display_name: str
+    mail: str | None
+    result: Literal["create", "add", "unchanged", "error"] = Field(
+        description="create: a new account; add: the person exists and joins; unchanged: already there."
+    )
+    problems: list[str]
+    login_link: LoginLink | None = None
+
+
+class ImportResult(Output):
+    dry_run: bool
+    rows: list[ImportedRow]
+    created: int
+    added: int
+    errors: int
+
+
+class NewGrant(Input):
+    role_id: Id
+    organisation_id: Id
+    expires_at: Instant | None = None
+
+
+class PermissionInfo(Output):
+    permission: Permission
+    description: str
+
+
+class Permissions(Output):
+    items: list[PermissionInfo]
+
+
+class Role(Output):
+    id: str
+    key: str | None = Field(description="Of a preset (`user`); null for custom roles.")
+    organisation_id: str = Field(description="It can be given on this organisation and below.")
+    organisation_name: str
+    name: str
+    description: str
+    permissions: list[Permission]
+    people_count: int
+    created_at: Instant
+    generation: int
+
+
+class Roles(Output):
+    items: list[Role]
+
+
+class NewRole(Input):
+    organisation_id: Id
+    name: Name
+    description: Text = ""
+    permissions: Annotated[list[Permission], Field(min_length=1, max_length=len(Permission))]
+
+
+class RoleChange(Input):
+    name: Name | None = None
+    description: Text | None = None
+    permissions: Annotated[list[Permission], Field(min_length=1, max_length=len(Permission))] | None = None
+
+
+class Invitation(Output):
+    id: str
+    organisation_id: str
+    organisation_name: str
+    role_id: str
+    role_name: str
+    mail: str | None
+    invited_by: str
+    created_at: Instant
+    expires_at: Instant
+    mailed_at: Instant | None = Field(description="When the mail server took it; null if no mail was sent.")
+
+
+class NewInvitation(Input):
+    organisation_id: Id
+    role_id: Id
+    mail: Mail | None = None
+    expires_in_hours: Hours = 7 * 24
+
+
+class CreatedInvitation(Output):
+    invitation: Invitation
+    secret: str
+    url: str = Field(description="Shown once; works without a mail server.")
+    mail_problem: str | None = Field(None, description="Why no mail was sent, if one was wanted.")
+
+
+class JoinCode(Output):
+    id: str
+    code: str = Field(examples=["BCDFG-23456"])
+    organisation_id: str
+    organisation_name: str
+    role_id: str
+    role_name: str
+    seats: int
+    seats_taken: int
+    created_at: Instant
+    expires_at: Instant
+
+
+class NewJoinCode(Input):
+    organisation_id: Id
+    role_id: Id
+    seats: Annotated[int, Field(ge=1, le=10_000)]
+    expires_in_hours: Hours = 7 * 24
+
+
+class InvitationSecret(Input):
+    secret: Secret
+
+
+class InvitationPreview(Output):
+    organisation_name: str
+    role_name: str
+    invited_by: str
+    mail: str | None
+    expires_at: Instant
+
+
+class NewAccount(Input):
+    name: UserName
+    display_name: Name
+    password: NewPassword
+
+
+class AcceptInvitation(NewAccount):
+    secret: Secret
+
+
+JoinCodeText = Annotated[str, StringConstraints(min_length=1, max_length=40, pattern=r"^[\x20-\x7e]+$")]
+
+
+class JoinCodeInput(Input):
+    code: JoinCodeText
+
+
+class JoinPreview(Output):
+    organisation_name: str
+    role_name: str
+    seats_left: int
+    expires_at: Instant
+
+
+class Join(NewAccount):
+    code: JoinCodeText
+    mail: Mail | None = None
+
+
+class SignIn(Input):
+    provider: Annotated[str, StringConstraints(pattern="^[a-z0-9-]{1,40}$")] = "local"
+    name: Annotated[str, StringConstraints(min_length=1, max_length=100)]
+    password: Annotated[str, StringConstraints(min_length=1, max_length=PASSWORD_LENGTH[1])]
+
+
+class UseLoginLink(Input):
+    secret: Secret
+
+
+class PermissionsHere(Output):
+    organisation_id: str
+    permissions: list[Permission]
+
+
+class Session(Output):
+    user: User
+    via: Literal["session", "token", "local"]
+    csrf_token: str | None = Field(description="Send it as X-CSRF-Token with every change; null for tokens.")
+    must_change_password: bool
+    permissions: list[PermissionsHere] = Field(description="What you may do on which organisation and below.")
+    expires_at: Instant | None
+
+
+class ProfileChange(Input):
+    display_name: Name | None = None
+    mail: Mail | None = None
+    language: Language | None = None
+    theme: Theme | None = None
+
+
+class PasswordChange(Input):
+    current_password: Annotated[str, StringConstraints(max_length=PASSWORD_LENGTH[1])] | None = Field(
+        None, description="Not needed where a first password is chosen."
+    )
+    new_password: NewPassword
+
+
+class OpenSession(Output):
+    id: str
+    current: bool
+    address: str
+    user_agent: str
+    provider: str
+    created_at: Instant
+    last_seen_at: Instant
+    expires_at: Instant
+
+
+class OpenSessions(Output):
+    items: list[OpenSession]
+
+
+class Revoked(Output):
+    revoked: int
+
+
+TokenScopes = Annotated[list[Permission | Literal["*"]], Field(min_length=1, max_length=len(Permission))]
+
+
+class Token(Output):
+    id: str
+    name: str
+    scopes: list[Permission | Literal["*"]]
+    created_at: Instant
+    expires_at: Instant | None
+    last_used_at: Instant | None
+    local: bool = Field(description="Made at start for the command on Corral's own machine.")
+
+
+class Tokens(Output):
+    items: list[Token]
+
+
+class NewToken(Input):
+    name: Name
+    scopes: TokenScopes = Field(["*"], description='Permissions, or ["*"] for all that you have.')
+    expires_at: Instant | None = Field(None, description="90 days from now if left out.")
+
+
+class CreatedToken(Output):
+    token: Token
+    secret: str = Field(description="Shown once.", examples=["corral_t01…_…"])
+
+
+class SshKey(Output):
+    id: str
+    title: str
+    kind: str = Field(examples=["ssh-ed25519"])
+    fingerprint: str = Field(examples=["SHA256:…"])
+    created_at: Instant
+
+
+class SshKeys(Output):
+    items: list[SshKey]
+
+
+class NewSshKey(Input):
+    title: Name
+    public_key: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=10_000)] = (
+        Field(examples=["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA… mei@laptop"])
+    )
