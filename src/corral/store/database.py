@@ -10,21 +10,29 @@ look at the result afterwards is woken by a hint.
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine, Executable, Row, create_engine, event, func, make_url, select
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from corral.store.hints import CHANNEL, Hints
 
+if TYPE_CHECKING:
+    from corral.store.listener import Listener
+
 P = ParamSpec("P")
 T = TypeVar("T")
 Clock = Callable[[], datetime]
+Verb = Literal["read", "write"]
+Observer = Callable[[Verb, float, bool], None]
+AnyRow = Row[*tuple[Any, ...]]
 
 _READERS = 4
 _WRITE_ATTEMPTS = 10
@@ -43,10 +51,10 @@ class Transaction:
     now: datetime
     hints: set[str] = field(default_factory=set)
 
-    def rows(self, statement: Executable, parameters: Any = None) -> Sequence[Row[Any]]:
+    def rows(self, statement: Executable, parameters: Any = None) -> Sequence[AnyRow]:
         return self.connection.execute(statement, parameters).all()
 
-    def first(self, statement: Executable, parameters: Any = None) -> Row[Any] | None:
+    def first(self, statement: Executable, parameters: Any = None) -> AnyRow | None:
         return self.connection.execute(statement, parameters).first()
 
     def scalar(self, statement: Executable, parameters: Any = None) -> Any:
@@ -72,6 +80,8 @@ class Database:
         self.url = make_url(url)
         self._clock = clock
         self.hints = Hints()
+        self.observer: Observer | None = None  # told of every transaction: verb, seconds, whether it was done
+        self._listener: Listener | None = None
         self._backend: _Sqlite | _Postgresql
         match self.url.get_backend_name():
             case "sqlite":
@@ -92,9 +102,10 @@ class Database:
         self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Runs `work(transaction, …)` on one consistent state; what it writes is refused."""
-        return await self._backend.read(
-            lambda connection: work(Transaction(connection, self._clock()), *args, **kwargs)
-        )
+        with self._observed("read"):
+            return await self._backend.read(
+                lambda connection: work(Transaction(connection, self._clock()), *args, **kwargs)
+            )
 
     async def write(
         self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs
@@ -112,14 +123,36 @@ class Database:
             result = work(transaction)
             if transaction.hints and transaction.is_postgresql:
                 for topic in sorted(transaction.hints):
-                    connection.execute(select(func.pg_notify(CHANNEL, topic)))
+                    connection.execute(select(func.pg_notify(CHANNEL, self.hints.to_others(topic))))
             return result
 
-        result = await self._backend.write(attempt)
+        with self._observed("write"):
+            result = await self._backend.write(attempt)
         self.hints.wake(attempts[-1].hints)
         return result
 
+    @contextmanager
+    def _observed(self, verb: Verb) -> Iterator[None]:
+        started, done = time.perf_counter(), False
+        try:
+            yield
+            done = True
+        finally:
+            if self.observer is not None:
+                self.observer(verb, time.perf_counter() - started, done)
+
+    async def listen(self) -> None:
+        """Starts to pass on hints of other processes; on SQLite there are none."""
+        if isinstance(self._backend, _Postgresql) and self._listener is None:
+            from corral.store.listener import Listener  # with the driver, which SQLite does not need
+
+            self._listener = Listener(self.url, self.hints)
+            await self._listener.start()
+
     async def close(self) -> None:
+        if self._listener is not None:
+            await self._listener.stop()
+            self._listener = None
         await self._backend.close()
 
 
@@ -157,6 +190,9 @@ class _Sqlite:
 
 class _Postgresql:
     def __init__(self, url: str) -> None:
+        import asyncpg  # here, because SQLite does not need it
+
+        self._unreachable = (OSError, asyncpg.PostgresError)
         self._engine: AsyncEngine = create_async_engine(url, pool_size=8, max_overflow=8, pool_pre_ping=True)
         self._reader = self._engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
@@ -164,14 +200,24 @@ class _Postgresql:
         self._writer = self._engine.execution_options(isolation_level="SERIALIZABLE")
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        async with self._reader.begin() as connection:
-            return await connection.run_sync(work)
+        return await self._in(self._reader, work)
+
+    async def _in(self, engine: AsyncEngine, work: Callable[[Connection], T]) -> T:
+        try:
+            async with engine.begin() as connection:
+                return await connection.run_sync(work)
+        except self._unreachable as error:
+            # A server that cannot be reached shows in the driver's own words; one name for it is enough.
+            raise OperationalError("connect", None, error) from error
+        except DBAPIError as error:
+            if error.connection_invalidated and not isinstance(error, OperationalError):
+                raise OperationalError(error.statement, None, error.orig or error) from error
+            raise
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         for attempt in range(_WRITE_ATTEMPTS):
             try:
-                async with self._writer.begin() as connection:
-                    return await connection.run_sync(work)
+                return await self._in(self._writer, work)
             except DBAPIError as error:
                 state = getattr(error.orig, "sqlstate", None)
                 if state not in _SERIALISATION_FAILURES or attempt == _WRITE_ATTEMPTS - 1:

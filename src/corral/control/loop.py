@@ -1,0 +1,271 @@
+"""The one loop: woken by a hint and periodically anyway, under a lease, slower while it fails.
+
+    loop = Loop("chores", database, turn, period_seconds=60, topics=["identity"])
+
+`turn(term)` looks at what is there, does what is missing and returns a `Done`. Doing it twice must change
+nothing; a crash in the middle is repaired by the next turn. Everything the loop does (taking and
+renewing the lease, turns, waiting) happens in one task, one step after the other, except that the lease
+is renewed while a long turn runs.
+"""
+
+import asyncio
+import os
+import random
+import secrets
+import socket
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from corral.control import leases, metrics
+from corral.control.leases import Lease, LeaseLost
+from corral.control.pace import Pace
+from corral.control.term import Term
+from corral.control.timing import SystemTiming, Timing
+from corral.store.database import Database
+
+# The holder stops acting this part of the lease before others may take it: clocks differ in speed.
+_SLACK = 0.1
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How many things a turn did, and whether it left some for a next turn at once."""
+
+    things: int = 0
+    more: bool = False
+
+
+Turn = Callable[[Term], Awaitable[Done]]
+
+
+class Loop:
+    """`exclusive=False` is for work that belongs to each process, such as writing out its buffers."""
+
+    def __init__(
+        self,
+        name: str,
+        database: Database,
+        turn: Turn,
+        period_seconds: float,
+        *,
+        zone: str = "",
+        topics: Sequence[str] = (),
+        exclusive: bool = True,
+        lease_seconds: float = 30.0,
+        longest_turn_seconds: float = 300.0,
+        pace: Pace | None = None,
+        timing: Timing | None = None,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self.name = f"{name}/{zone}" if zone else name
+        if len(self.name) > leases.NAME_LENGTH:
+            raise ValueError(f"the name {self.name!r} has more than {leases.NAME_LENGTH} characters")
+        self._database = database
+        self._turn = turn
+        self._topics = tuple(topics)
+        self._exclusive = exclusive
+        self._lease_seconds = lease_seconds
+        self._longest_turn_seconds = longest_turn_seconds
+        self._pace = pace or Pace(period_seconds)
+        self._timing = timing or SystemTiming()
+        self._chance = chance
+        self._holder = f"{socket.gethostname()[:40]}/{os.getpid()}/{secrets.token_hex(6)}"
+        self._attention = asyncio.Event()
+        self._stopping = False
+        self._hinted_at: float | None = None
+        self._lease: Lease | None = None
+        self._term: Term | None = None
+        self._lease_due = 0.0
+        self._log = log.bind(loop=self.name)
+
+    def wake(self) -> None:
+        """A hint. Any number of them before the next turn are one."""
+        if self._hinted_at is None:
+            self._hinted_at = self._timing.now()
+        self._attention.set()
+
+    def stop(self) -> None:
+        """Ends `run` after the current turn; the lease is given back."""
+        self._stopping = True
+        self._attention.set()
+
+    async def run(self) -> None:
+        """Runs until `stop`; being cancelled cuts the current turn off and leaves the lease to expire."""
+        self._log.debug("loop starts")
+        try:
+            with self._listening():
+                while not self._stopping:
+                    self._attention.clear()
+                    await self._step()
+            await self._give_back()
+        finally:
+            self._end_term()
+            self._log.debug("loop ended")
+
+    async def _step(self) -> None:
+        """One thing: see to the lease, take a turn, or wait."""
+        now = self._timing.now()
+        if now >= self._lease_due:
+            await self._see_to_lease()
+        elif self._term is None:
+            await self._wait_until(self._lease_due)
+        elif now < (due := self._pace.due(hinted=self._hinted_at is not None)):
+            await self._wait_until(min(due, self._lease_due))
+        else:
+            await self._take_turn(self._term)
+
+    async def _wait_until(self, when: float) -> None:
+        await self._timing.wait(self._attention, max(0.0, when - self._timing.now()))
+
+    # The lease
+
+    async def _see_to_lease(self) -> None:
+        """Takes the lease or renews it, and says when to look again."""
+        if not self._exclusive:
+            self._lease_due = float("inf")
+            self._begin_term(None, float("inf"))
+            return
+        third = self._lease_seconds / 3
+        try:
+            # A database that hangs must not keep us from noticing that the lease ends.
+            async with asyncio.timeout(third):
+                await self._acquire_or_renew()
+        except LeaseLost as lost:
+            self._log.warning("another process took over", reason=str(lost))
+            self._end_term()
+        except (SQLAlchemyError, TimeoutError) as error:
+            self._log.warning("the database does not answer about the lease", error=repr(error)[:400])
+            if self._term is not None and self._timing.now() >= self._term.deadline:
+                self._end_term()
+        # Not all at the same moment: processes that wait for one lease would ask the database together.
+        again = self._timing.now() + third * (0.9 + self._chance() / 10)
+        self._lease_due = again if self._term is None else min(again, self._term.deadline)
+
+    async def _acquire_or_renew(self) -> None:
+        asked_at = self._timing.now()
+        duration = timedelta(seconds=self._lease_seconds)
+        if self._term is not None and self._lease is not None:
+            await self._database.write(leases.renew, self._lease, duration)
+            self._term.deadline = self._deadline(asked_at)
+            return
+        taken = await self._database.write(leases.acquire, self.name, self._holder, duration)
+        if taken is not None:
+            self._begin_term(taken, self._deadline(asked_at))
+            self._log.info("this process runs the loop now", epoch=taken.epoch)
+
+    def _deadline(self, asked_at: float) -> float:
+        # From before the question was sent: however long the answer took, we stop before others may start.
+        return asked_at + self._lease_seconds * (1 - _SLACK)
+
+    def _begin_term(self, lease: Lease | None, deadline: float) -> None:
+        self._lease = lease
+        self._term = Term(self.name, lease, deadline, self._timing)
+        self._hinted_at = None
+        self._pace.begin(self._timing.now())
+        metrics.lease_held.labels(self.name).set(1)
+
+    def _end_term(self) -> None:
+        self._lease = self._term = None
+        metrics.lease_held.labels(self.name).set(0)
+
+    async def _give_back(self) -> None:
+        held = self._lease
+        self._end_term()
+        if held is None:
+            return
+        try:
+            await self._database.write(leases.release, held)
+        except SQLAlchemyError as error:
+            self._log.warning("the lease stays until it expires", error=repr(error)[:400])
+
+    # Turns
+
+    async def _take_turn(self, term: Term) -> None:
+        started = self._timing.now()
+        if self._hinted_at is not None:
+            metrics.lag_seconds.labels(self.name).observe(started - self._hinted_at)
+        self._hinted_at = None
+        turn = asyncio.ensure_future(self._turn(term))
+        turn.add_done_callback(lambda _: self._attention.set())
+        reason = ""
+        try:
+            while not turn.done() and not reason:
+                self._attention.clear()
+                reason = await self._watch(term, started)
+        finally:
+            await _end(turn)
+        seconds = self._timing.now() - started
+        metrics.turn_seconds.labels(self.name).observe(seconds)
+        self._settle(turn, seconds, reason)
+
+    async def _watch(self, term: Term, started: float) -> str:
+        """Waits while a turn runs, renewing the lease meanwhile; returns why it must end, if it must."""
+        gives_up = started + self._longest_turn_seconds
+        await self._wait_until(min(self._lease_due, gives_up))
+        now = self._timing.now()
+        if now >= gives_up:
+            return f"it took longer than {self._longest_turn_seconds:.0f} s"
+        if now >= self._lease_due:
+            await self._see_to_lease()
+            if self._term is not term:
+                return "the lease was lost"
+        return ""
+
+    def _settle(self, turn: "asyncio.Future[Done]", seconds: float, reason: str) -> None:
+        """Counts how a turn ended and sets the pace by it.
+
+        Whatever a turn raises is taken here: a loop that dies of one bad row helps nobody. Nothing
+        is hidden by that: it is logged with its trace, counted, and slows the loop down.
+        """
+        # A turn that was done in the moment it was cut off is done.
+        error = None if turn.cancelled() else turn.exception()
+        if isinstance(error, LeaseLost) or (turn.cancelled() and reason == "the lease was lost"):
+            self._log.warning("turn ended: the lease was lost", seconds=round(seconds, 3))
+            self._end_term()
+            self._ended("lost")
+        elif turn.cancelled() or error is not None:
+            delay = self._pace.failed(self._timing.now())
+            self._log.error(
+                "turn failed",
+                seconds=round(seconds, 3),
+                failures=self._pace.failures,
+                again_in_seconds=round(delay, 1),
+                reason=reason or (repr(error)[:400] if error else "it was cancelled"),
+                exc_info=error,
+            )
+            self._ended("failed")
+        else:
+            done = turn.result()
+            self._pace.succeeded(self._timing.now(), more=done.more)
+            metrics.things.labels(self.name).inc(done.things)
+            level = self._log.info if done.things else self._log.debug
+            level("turn done", things=done.things, more=done.more, seconds=round(seconds, 3))
+            self._ended("done")
+
+    def _ended(self, result: Literal["done", "failed", "lost"]) -> None:
+        metrics.turns.labels(self.name, result).inc()
+        metrics.consecutive_failures.labels(self.name).set(self._pace.failures)
+
+    @contextmanager
+    def _listening(self) -> Iterator[None]:
+        unsubscribe = [self._database.hints.subscribe(topic, self.wake) for topic in self._topics]
+        try:
+            yield
+        finally:
+            for stop in unsubscribe:
+                stop()
+
+
+async def _end(turn: "asyncio.Future[Done]") -> None:
+    """Leaves no turn running behind the loop's back."""
+    if not turn.done():
+        turn.cancel()
+        await asyncio.wait([turn])
