@@ -196,6 +196,7 @@ def test_a_child_that_falls_is_started_again_on_the_same_port(start: Start) -> N
     assert run.process.poll() is None
     assert "The api process ended with code 3. It starts again" in run.output()
     assert run.until_ready()["pid"] == run.process.pid
+    run.until(lambda: "The api process runs again." in run.output())
 
 
 def test_a_child_that_never_gets_up_again_is_given_up(start: Start) -> None:

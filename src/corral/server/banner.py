@@ -5,7 +5,15 @@ import os
 import sys
 from typing import Any
 
-__all__ = ["say_error", "say_progress", "say_ready", "say_restart", "say_stopped", "say_stopping"]
+__all__ = [
+    "say_error",
+    "say_progress",
+    "say_ready",
+    "say_recovered",
+    "say_restart",
+    "say_stopped",
+    "say_stopping",
+]
 
 _LABEL_WIDTH = 12
 
@@ -59,6 +67,10 @@ def _machine_rows(machine: dict[str, Any]) -> list[tuple[str, str]]:
 
 def say_restart(what: str, wait_seconds: float) -> None:
     _err(f"{_yellow('!')} {what} It starts again in {wait_seconds:.1f} s.")
+
+
+def say_recovered(what: str) -> None:
+    _err(what)
 
 
 def say_stopping() -> None:

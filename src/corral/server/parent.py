@@ -171,6 +171,8 @@ class Parent:
         child.report = report
         if not report.get("ready"):
             return
+        if child.was_ever_ready:
+            banner.say_recovered(f"The {child.name} process runs again.")
         child.was_ever_ready = True
         if all(each.was_ever_ready for each in self.children) and not self.is_announced:
             self.is_announced = True
