@@ -146,7 +146,8 @@ def _distinct(
     transaction: Transaction, ranges: Sequence[_Range], actor_id: str | None, span: _Span, limit: int
 ) -> Iterator[Row[Any]]:
     with_action = ranges[0][2] is not None
-    statement = _newest_in_ranges(len(ranges), actor_id is not None, with_action)
+    postgresql = transaction.is_postgresql
+    statement = _newest_in_ranges(len(ranges), actor_id is not None, with_action, postgresql)
     parameters: dict[str, Any] = {"actor": actor_id, "first": span.first, "limit": limit}
     for index, (scope, result, action) in enumerate(ranges):
         parameters |= {f"scope_{index}": scope, f"result_{index}": result, f"action_{index}": action}
@@ -163,8 +164,8 @@ def _distinct(
 
 
 @lru_cache(maxsize=128)
-def _newest_in_ranges(ranges: int, with_actor: bool, with_action: bool) -> Select[Any]:
-    p = audit_posting.c
+def _newest_in_ranges(ranges: int, with_actor: bool, with_action: bool, postgresql: bool) -> Select[Any]:
+    p, limit = audit_posting.c, bindparam("limit")
     selects = []
     for index in range(ranges):
         found = select(p.entry_id).where(
@@ -177,13 +178,16 @@ def _newest_in_ranges(ranges: int, with_actor: bool, with_action: bool) -> Selec
             found = found.where(p.actor_id == bindparam("actor"))
         if with_action:
             found = found.where(p.action == bindparam(f"action_{index}"))
+        if postgresql or ranges == 1:
+            # PostgreSQL merges what is in order already; SQLite finds the order of the ranges by itself
+            # and would sort what is limited.
+            found = found.order_by(p.entry_id.desc()).limit(limit)
         selects.append(found)
     if ranges == 1:
-        page = selects[0].order_by(p.entry_id.desc()).limit(bindparam("limit")).subquery("page")
+        page = selects[0].subquery("page")
     else:
         merged = union_all(*selects)
-        newest = merged.selected_columns.entry_id.desc()
-        page = merged.order_by(newest).limit(bindparam("limit")).subquery("page")
+        page = merged.order_by(merged.selected_columns.entry_id.desc()).limit(limit).subquery("page")
     return select(audit_entry).select_from(page.join(audit_entry, audit_entry.c.id == page.c.entry_id))
 
 

@@ -1,0 +1,1 @@
+"""What Corral costs: `python -m benchmarks.api`, `python -m benchmarks.startup`."""
