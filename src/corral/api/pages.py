@@ -9,10 +9,11 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import Query
 from pydantic import Field
-from sqlalchemy import ColumnElement, Row, Select, tuple_
+from sqlalchemy import ColumnElement, Select, tuple_
 
 from corral.api.models import Output
 from corral.core.refusals import Invalid
+from corral.store.database import AnyRow
 
 T = TypeVar("T")
 
@@ -53,12 +54,12 @@ def choose_order(sort: str, allowed: Mapping[str, tuple[ColumnElement[Any], ...]
 
 
 def page_of(
-    rows: Callable[[Select[Any]], Sequence[Row[Any]]],
+    rows: Callable[[Select[Any]], Sequence[AnyRow]],
     statement: Select[Any],
     order: Order,
     cursor: str | None,
     limit: int,
-    build: Callable[[Sequence[Row[Any]]], list[T]],
+    build: Callable[[Sequence[AnyRow]], list[T]],
 ) -> Page[T]:
     """One page of `statement`; the order's columns are selected beside its own and end up in the cursor."""
     keys = [column.label(f"_key{index}") for index, column in enumerate(order.columns)]

@@ -1,4 +1,4 @@
-"""What must exist before anyone can log in: the root, the presets, the first administrator, the local token."""
+"""What must exist before anyone can log in: root, presets, first administrator, local token."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from corral.core.scopes import child_path
 from corral.core.text import name_key
 from corral.identity.accounts import add_token, write_password
 from corral.identity.lookups import role_by_key, root_of, user_subject
-from corral.identity.tables import organisation, password, role, role_grant, session, token, user
+from corral.identity.tables import organisation, password, role, role_grant, token, user
 from corral.identity.users import add_grant, add_membership, add_user
 from corral.store.database import Transaction
 
@@ -52,7 +52,7 @@ PRESETS = (
 
 
 def is_new(transaction: Transaction) -> bool:
-    return transaction.scalar(select(func.count()).select_from(organisation)) == 0
+    return bool(transaction.scalar(select(func.count()).select_from(organisation)) == 0)
 
 
 def found_installation(transaction: Transaction, hashed_password: str) -> bool:
@@ -144,7 +144,3 @@ def renew_local_token(transaction: Transaction) -> str:
 def first_password_pending(transaction: Transaction, user_id: str) -> bool:
     """Whether the administrator still has the password that was made at the first start."""
     return bool(transaction.scalar(select(password.c.must_change).where(password.c.user_id == user_id)))
-
-
-def has_signed_in(transaction: Transaction, user_id: str) -> bool:
-    return transaction.scalar(select(session.c.id).where(session.c.user_id == user_id).limit(1)) is not None

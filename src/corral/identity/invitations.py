@@ -1,6 +1,7 @@
-"""Ways in: invitations by link, join codes with seats. Both are roles given later, so both obey that rule twice:
+"""Ways in: invitations by link, join codes with seats.
 
-when they are made, by who makes them; and when they are used, by what that person may do then.
+Both are roles given later, so "nobody gives what they lack" is asked twice: of who makes them, when they are
+made; and of the same person again when they are used.
 """
 
 from datetime import timedelta

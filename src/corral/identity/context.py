@@ -1,0 +1,32 @@
+"""What identity's routes need beside the database, made once at start."""
+
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+
+from corral.api.mail import Mailer
+from corral.identity.access import Access
+from corral.identity.login import SessionRules
+from corral.identity.passwords import Passwords
+from corral.identity.providers import LoginProvider
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    access: Access
+    passwords: Passwords
+    providers: dict[str, LoginProvider]
+    rules: SessionRules
+    mailer: Mailer
+    console: str  # the address people open, without a slash at its end
+    cookie: str
+    secure: bool
+    token_max_days: int
+
+
+async def _identity(request: Request) -> Identity:
+    return cast("Identity", request.app.state.identity)
+
+
+IdentityHere = Annotated[Identity, Depends(_identity)]

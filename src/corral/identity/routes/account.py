@@ -1,0 +1,133 @@
+"""One's own account over HTTP."""
+
+from fastapi import APIRouter, Response
+
+from corral.api.callers import SignedInCaller
+from corral.api.models import Id
+from corral.api.once import CreatedOnce, Db
+from corral.api.versions import IfMatch, tagged
+from corral.core.refusals import Invalid
+from corral.identity import accounts as service
+from corral.identity.context import IdentityHere
+from corral.identity.invitations import join_as_member
+from corral.identity.login import must_change_password
+from corral.identity.models import (
+    CreatedToken,
+    JoinCodeInput,
+    NewSshKey,
+    NewToken,
+    OpenSessions,
+    PasswordChange,
+    ProfileChange,
+    Revoked,
+    SshKey,
+    SshKeys,
+    Tokens,
+    User,
+)
+from corral.identity.rules import check_new_password
+from corral.identity.throttle import count_try, login_bounds
+from corral.identity.users import get_user
+
+router = APIRouter(prefix="/me", tags=["account"])
+
+
+@router.get("")
+async def get_me(database: Db, caller: SignedInCaller, response: Response) -> User:
+    """Yourself."""
+    return tagged(response, await database.read(get_user, caller, caller.user_id))
+
+
+@router.patch("")
+async def change_me(
+    database: Db, caller: SignedInCaller, change: ProfileChange, expected: IfMatch, response: Response
+) -> User:
+    """Changes your display name, mail, language or theme."""
+    return tagged(response, await database.write(service.change_profile, caller, change, expected))
+
+
+@router.post("/password", status_code=204)
+async def change_password(
+    database: Db, caller: SignedInCaller, identity: IdentityHere, change: PasswordChange
+) -> None:
+    """Changes your password; every other session of yours ends."""
+    stored = await database.read(service.stored_password, caller.user_id)
+    free = caller.via == "session" and await database.read(must_change_password, caller)
+    if not free:
+        await database.write(count_try, login_bounds(caller.name, caller.origin.address))
+        current = change.current_password or ""
+        if not await identity.passwords.verify(current, stored.hash if stored else None):
+            raise Invalid.field(
+                "body.current_password",
+                "This is not your current password.",
+                "Type the password you use now, or ask an administrator for a login link.",
+            )
+    check_new_password(change.new_password, caller.name)
+    if stored is not None and await identity.passwords.verify(change.new_password, stored.hash):
+        raise Invalid.field(
+            "body.new_password", "This is the password you have.", "Choose one that is different."
+        )
+    hashed = await identity.passwords.hash(change.new_password)
+    await database.write(service.set_password, caller, hashed)
+
+
+@router.get("/sessions")
+async def list_my_sessions(database: Db, caller: SignedInCaller) -> OpenSessions:
+    """Where you are signed in."""
+    return await database.read(service.list_sessions, caller, caller.user_id)
+
+
+@router.delete("/sessions/{session_id}", status_code=204)
+async def end_my_session(database: Db, caller: SignedInCaller, session_id: Id) -> None:
+    """Signs you out somewhere else."""
+    await database.write(service.end_session, caller, session_id)
+
+
+@router.post("/sessions/revoke-others")
+async def revoke_my_other_sessions(database: Db, caller: SignedInCaller) -> Revoked:
+    """Signs you out everywhere but here."""
+    return await database.write(service.end_other_sessions, caller, caller.user_id, caller.name)
+
+
+@router.get("/tokens")
+async def list_my_tokens(database: Db, caller: SignedInCaller) -> Tokens:
+    """Your personal access tokens, without their secrets."""
+    return await database.read(service.list_tokens, caller)
+
+
+@router.post("/tokens", status_code=201)
+async def create_token(
+    once: CreatedOnce, caller: SignedInCaller, identity: IdentityHere, new: NewToken
+) -> CreatedToken:
+    """Makes a token; its secret is shown this once."""
+    return await once.create(caller, service.create_token, new, identity.token_max_days)
+
+
+@router.delete("/tokens/{token_id}", status_code=204)
+async def revoke_token(database: Db, caller: SignedInCaller, token_id: Id) -> None:
+    """Revokes a token at once."""
+    await database.write(service.revoke_token, caller, token_id)
+
+
+@router.get("/ssh-keys")
+async def list_my_ssh_keys(database: Db, caller: SignedInCaller) -> SshKeys:
+    """Your SSH public keys."""
+    return await database.read(service.list_ssh_keys, caller)
+
+
+@router.post("/ssh-keys", status_code=201)
+async def add_ssh_key(once: CreatedOnce, caller: SignedInCaller, new: NewSshKey) -> SshKey:
+    """Adds an SSH public key."""
+    return await once.create(caller, service.add_ssh_key, new)
+
+
+@router.delete("/ssh-keys/{ssh_key_id}", status_code=204)
+async def remove_ssh_key(database: Db, caller: SignedInCaller, ssh_key_id: Id) -> None:
+    """Removes an SSH public key."""
+    await database.write(service.remove_ssh_key, caller, ssh_key_id)
+
+
+@router.post("/join")
+async def join_another(database: Db, caller: SignedInCaller, given: JoinCodeInput) -> User:
+    """Joins one more organisation with a join code."""
+    return await database.write(join_as_member, caller, given.code)

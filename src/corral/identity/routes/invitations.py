@@ -1,0 +1,161 @@
+"""Invitations and join codes over HTTP, for those who give them and those who use them."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from corral.api.callers import Anyone, Caller, Origin, Requires
+from corral.api.mail import MailNotSentError
+from corral.api.models import Id
+from corral.api.once import CreatedOnce, Db
+from corral.api.pages import Cursor, Limit, Page
+from corral.core.permissions import Permission
+from corral.identity import invitations as service
+from corral.identity.context import Identity, IdentityHere
+from corral.identity.models import (
+    AcceptInvitation,
+    CreatedInvitation,
+    Invitation,
+    InvitationPreview,
+    InvitationSecret,
+    Join,
+    JoinCode,
+    JoinCodeInput,
+    JoinPreview,
+    NewInvitation,
+    NewJoinCode,
+    Session,
+)
+from corral.identity.routes.sessions import start_session
+from corral.identity.rules import check_new_password
+from corral.identity.throttle import code_bounds, count_try
+from corral.store.database import Database
+
+router = APIRouter(tags=["ways in"])
+
+Reader = Annotated[Caller, Requires(Permission.PEOPLE_READ)]
+Inviter = Annotated[Caller, Requires(Permission.PEOPLE_INVITE)]
+InOrganisation = Annotated[Id | None, Query(description="Only this organisation and those below it.")]
+
+
+@router.get("/invitations")
+async def list_invitations(
+    database: Db,
+    caller: Reader,
+    organisation: InOrganisation = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> Page[Invitation]:
+    """Open invitations, newest first."""
+    return await database.read(service.list_invitations, caller, organisation, cursor, limit)
+
+
+@router.post("/invitations", status_code=201)
+async def create_invitation(
+    once: CreatedOnce, database: Db, caller: Inviter, identity: IdentityHere, new: NewInvitation
+) -> CreatedInvitation:
+    """Invites someone by a link that works once; with a mail address it is also sent, if mail is set up."""
+    created = await once.create(caller, service.create_invitation, new, identity.console)
+    if isinstance(created, Response) or new.mail is None:
+        return created
+    return await _send(database, identity, caller, created, new.mail)
+
+
+@router.delete("/invitations/{invitation_id}", status_code=204)
+async def withdraw_invitation(database: Db, caller: Inviter, invitation_id: Id) -> None:
+    """Withdraws an invitation; its link stops working."""
+    await database.write(service.withdraw_invitation, caller, invitation_id)
+
+
+@router.post("/invitations/preview")
+async def preview_invitation(
+    database: Db, origin: Annotated[Origin, Anyone], given: InvitationSecret
+) -> InvitationPreview:
+    """What an invitation is to, before accepting it."""
+    await database.write(count_try, code_bounds(origin.address))
+    return await database.read(service.preview_invitation, given.secret)
+
+
+@router.post("/invitations/accept", status_code=201)
+async def accept_invitation(
+    request: Request,
+    response: Response,
+    database: Db,
+    identity: IdentityHere,
+    origin: Annotated[Origin, Anyone],
+    accepted: AcceptInvitation,
+) -> Session:
+    """Makes the account and signs in."""
+    identity.access.check_origin(request)
+    await database.write(count_try, code_bounds(origin.address))
+    check_new_password(accepted.password, accepted.name, "body.password")
+    await database.read(service.preview_invitation, accepted.secret)
+    hashed = await identity.passwords.hash(accepted.password)
+    signed_in = await database.write(service.accept_invitation, accepted, hashed, origin, identity.rules)
+    return start_session(response, identity, signed_in)
+
+
+@router.get("/join-codes")
+async def list_join_codes(
+    database: Db,
+    caller: Reader,
+    organisation: InOrganisation = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> Page[JoinCode]:
+    """Join codes that still work, newest first."""
+    return await database.read(service.list_join_codes, caller, organisation, cursor, limit)
+
+
+@router.post("/join-codes", status_code=201)
+async def create_join_code(once: CreatedOnce, caller: Inviter, new: NewJoinCode) -> JoinCode:
+    """A code for a class or a group: as many people as it has seats can join with it."""
+    return await once.create(caller, service.create_join_code, new)
+
+
+@router.delete("/join-codes/{join_code_id}", status_code=204)
+async def withdraw_join_code(database: Db, caller: Inviter, join_code_id: Id) -> None:
+    """Withdraws a join code; people who joined with it stay."""
+    await database.write(service.withdraw_join_code, caller, join_code_id)
+
+
+@router.post("/join/preview")
+async def preview_join(database: Db, origin: Annotated[Origin, Anyone], given: JoinCodeInput) -> JoinPreview:
+    """What a join code leads to, before using it."""
+    await database.write(count_try, code_bounds(origin.address))
+    return await database.read(service.preview_join, given.code)
+
+
+@router.post("/join", status_code=201)
+async def join_with_code(
+    request: Request,
+    response: Response,
+    database: Db,
+    identity: IdentityHere,
+    origin: Annotated[Origin, Anyone],
+    join: Join,
+) -> Session:
+    """Makes an account with a join code and signs in."""
+    identity.access.check_origin(request)
+    await database.write(count_try, code_bounds(origin.address))
+    check_new_password(join.password, join.name, "body.password")
+    await database.read(service.preview_join, join.code)
+    hashed = await identity.passwords.hash(join.password)
+    signed_in = await database.write(service.join_with_code, join, hashed, origin, identity.rules)
+    return start_session(response, identity, signed_in)
+
+
+async def _send(
+    database: Database, identity: Identity, caller: Caller, created: CreatedInvitation, to: str
+) -> CreatedInvitation:
+    invitation = created.invitation
+    place, until = invitation.organisation_name, f"{invitation.expires_at:%Y-%m-%d %H:%M} UTC"
+    text = (
+        f"{caller.name} invites you to {place} on Corral, as {invitation.role_name}.\n\n"
+        f"Open this link to make your account; it works once, until {until}:\n\n{created.url}\n"
+    )
+    try:
+        await identity.mailer.send(to, f"Invitation to {place}", text)
+    except MailNotSentError as problem:
+        return created.model_copy(update={"mail_problem": str(problem)})
+    return created.model_copy(update={"invitation": await database.write(service.mark_mailed, invitation.id)})

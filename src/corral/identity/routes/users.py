@@ -1,0 +1,187 @@
+"""People over HTTP."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from corral.api.callers import Caller, Requires
+from corral.api.models import Id, Search
+from corral.api.once import CreatedOnce, Db
+from corral.api.pages import Cursor, Limit, Page
+from corral.api.versions import IfMatch, tagged
+from corral.audit.record import record
+from corral.core.permissions import Permission
+from corral.identity import accounts, users
+from corral.identity import imports as importing
+from corral.identity.context import Identity, IdentityHere
+from corral.identity.login import new_login_link
+from corral.identity.lookups import authorities_of, find_user, require_people, user_subject
+from corral.identity.models import (
+    CreatedUser,
+    Import,
+    ImportResult,
+    LoginLink,
+    NewGrant,
+    NewUser,
+    OpenSessions,
+    Revoked,
+    State,
+    User,
+    UserChange,
+    UserSummary,
+)
+from corral.identity.rules import require_control
+from corral.store.database import AnyRow, Transaction
+
+router = APIRouter(prefix="/users", tags=["people"])
+
+Reader = Annotated[Caller, Requires(Permission.PEOPLE_READ)]
+Manager = Annotated[Caller, Requires(Permission.PEOPLE_MANAGE)]
+Granter = Annotated[Caller, Requires(Permission.ROLES_GRANT)]
+InOrganisation = Annotated[Id | None, Query(description="Only this organisation and those below it.")]
+
+
+@router.get("")
+async def list_users(
+    database: Db,
+    caller: Reader,
+    organisation: InOrganisation = None,
+    role: Annotated[Id | None, Query(description="Only people with this role somewhere.")] = None,
+    state: Annotated[State | None, Query()] = None,
+    search: Annotated[Search | None, Query(description="Part of name, display name or mail.")] = None,
+    sort: Annotated[
+        str,
+        Query(
+            max_length=30,
+            description="name, display_name, created_at or last_seen_at; with - for descending.",
+        ),
+    ] = "name",
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> Page[User]:
+    """People of the organisations whose people you may see."""
+    return await database.read(
+        users.list_users,
+        caller,
+        organisation_id=organisation,
+        role_id=role,
+        state=state,
+        search=search,
+        sort=sort,
+        cursor=cursor,
+        limit=limit,
+    )
+
+
+@router.get("/summary")
+async def summarise_users(database: Db, caller: Reader, organisation: InOrganisation = None) -> UserSummary:
+    """How many people, in which states, and what is open."""
+    return await database.read(users.summarise_users, caller, organisation)
+
+
+@router.post("", status_code=201)
+async def create_user(
+    once: CreatedOnce, caller: Manager, identity: IdentityHere, new: NewUser
+) -> CreatedUser:
+    """Creates an account; the answer has a one-time login link with which its owner chooses a password."""
+    return await once.create(caller, _create, new, identity)
+
+
+def _create(transaction: Transaction, caller: Caller, new: NewUser, identity: Identity) -> CreatedUser:
+    created = users.create_user(transaction, caller, new)
+    lifetime = identity.rules.given_link_lifetime
+    return CreatedUser(
+        user=created, login_link=new_login_link(transaction, created.id, lifetime, identity.console)
+    )
+
+
+@router.post("/import", status_code=201)
+async def import_users(
+    once: CreatedOnce, caller: Manager, identity: IdentityHere, wanted: Import
+) -> ImportResult:
+    """Creates people from a CSV, all lines or none; with `dry_run` says what each line would do."""
+    return await once.create(caller, importing.import_people, wanted, identity.rules, identity.console)
+
+
+@router.get("/{user_id}")
+async def get_user(database: Db, caller: Reader, user_id: Id, response: Response) -> User:
+    """One person."""
+    return tagged(response, await database.read(users.get_user, caller, user_id))
+
+
+@router.patch("/{user_id}")
+async def change_user(
+    database: Db, caller: Manager, user_id: Id, change: UserChange, expected: IfMatch, response: Response
+) -> User:
+    """Changes display name, mail, priority or state; disabling ends all sessions."""
+    return tagged(response, await database.write(users.change_user, caller, user_id, change, expected))
+
+
+@router.post("/{user_id}/login-link", status_code=201)
+async def create_login_link(
+    once: CreatedOnce, caller: Manager, identity: IdentityHere, user_id: Id
+) -> LoginLink:
+    """A one-time login link for someone who forgot the password; earlier links stop working."""
+    return await once.create(caller, _link, user_id, identity)
+
+
+def _link(transaction: Transaction, caller: Caller, user_id: str, identity: Identity) -> LoginLink:
+    row = _steered(transaction, caller, user_id)
+    record(transaction, caller, "login_link.create", user_subject(transaction, user_id, row.name))
+    own = user_id == caller.user_id
+    lifetime = identity.rules.link_lifetime if own else identity.rules.given_link_lifetime
+    return new_login_link(transaction, user_id, lifetime, identity.console)
+
+
+@router.get("/{user_id}/sessions")
+async def list_sessions(database: Db, caller: Manager, user_id: Id) -> OpenSessions:
+    """Where someone is signed in."""
+
+    def work(transaction: Transaction) -> OpenSessions:
+        _steered(transaction, caller, user_id)
+        return accounts.list_sessions(transaction, caller, user_id)
+
+    return await database.read(work)
+
+
+@router.post("/{user_id}/sessions/revoke")
+async def revoke_sessions(database: Db, caller: Manager, user_id: Id) -> Revoked:
+    """Signs someone out everywhere."""
+
+    def work(transaction: Transaction) -> Revoked:
+        row = _steered(transaction, caller, user_id)
+        return accounts.end_other_sessions(transaction, caller, user_id, row.name)
+
+    return await database.write(work)
+
+
+@router.put("/{user_id}/memberships/{organisation_id}")
+async def join_organisation(database: Db, caller: Manager, user_id: Id, organisation_id: Id) -> User:
+    """Makes someone a member of an organisation."""
+    return await database.write(users.join_organisation, caller, user_id, organisation_id)
+
+
+@router.delete("/{user_id}/memberships/{organisation_id}", status_code=204)
+async def leave_organisation(database: Db, caller: Manager, user_id: Id, organisation_id: Id) -> None:
+    """Ends a membership and takes the roles given on that organisation."""
+    await database.write(users.leave_organisation, caller, user_id, organisation_id)
+
+
+@router.post("/{user_id}/grants", status_code=201)
+async def give_role(once: CreatedOnce, caller: Granter, user_id: Id, new: NewGrant) -> User:
+    """Gives a role on an organisation and below; you must hold all that the role allows there."""
+    return await once.create(caller, users.give_role, user_id, new)
+
+
+@router.delete("/{user_id}/grants/{grant_id}", status_code=204)
+async def take_role(database: Db, caller: Granter, user_id: Id, grant_id: Id) -> None:
+    """Takes a role."""
+    await database.write(users.take_role, caller, user_id, grant_id)
+
+
+def _steered(transaction: Transaction, caller: Caller, user_id: str) -> AnyRow:
+    """The person, if the caller may act on the account as a whole."""
+    row = find_user(transaction, caller, user_id)
+    require_people(transaction, caller, user_id, Permission.PEOPLE_MANAGE, row.display_name)
+    require_control(caller, authorities_of(transaction, user_id), row.display_name)
+    return row

@@ -1,0 +1,145 @@
+"""Settings in the database: read with their defaults, written with audit entry and event."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import insert, select, update
+
+from corral.api.callers import Caller
+from corral.api.versions import Expected
+from corral.audit.record import Subject, record
+from corral.core.permissions import Permission
+from corral.core.refusals import Invalid
+from corral.events.record import publish
+from corral.identity.lookups import find_node, root_of
+from corral.platform.models import (
+    MailSettings,
+    NewMailSettings,
+    NewRegistrationSettings,
+    RegistrationSettings,
+)
+from corral.platform.tables import setting
+from corral.store.database import Transaction
+from corral.store.keyring import Keyring
+from corral.store.schema import JsonObject
+
+MAIL = "mail"
+REGISTRATION = "registration"
+PASSWORD_PURPOSE = "setting:mail.password"  # noqa: S105
+
+_MAIL_DEFAULTS: JsonObject = {
+    "host": None,
+    "port": 587,
+    "encryption": "starttls",
+    "user_name": None,
+    "password": None,
+    "sender": None,
+    "tested_at": None,
+}
+
+
+def read_mail(transaction: Transaction) -> MailSettings:
+    value, generation = _stored(transaction, MAIL, _MAIL_DEFAULTS)
+    return MailSettings.model_validate(
+        {**value, "password_set": value["password"] is not None, "generation": generation}
+    )
+
+
+def mail_password(transaction: Transaction, keyring: Keyring) -> str | None:
+    value, _ = _stored(transaction, MAIL, _MAIL_DEFAULTS)
+    sealed = value["password"]
+    return None if sealed is None else keyring.decrypt(sealed, PASSWORD_PURPOSE)
+
+
+def get_mail(transaction: Transaction, caller: Caller) -> MailSettings:
+    _require(transaction, caller, Permission.SETTINGS_READ)
+    return read_mail(transaction)
+
+
+def write_mail(
+    transaction: Transaction, caller: Caller, new: NewMailSettings, expected: Expected, keyring: Keyring
+) -> MailSettings:
+    _require(transaction, caller, Permission.SETTINGS_MANAGE)
+    if new.host is not None and new.sender is None:
+        raise Invalid.field("body.sender", "Mail needs an address it comes from.", "Give a sender address.")
+    if new.password and new.user_name is None:
+        raise Invalid.field("body.user_name", "A password needs a user name.", "Give both, or neither.")
+    if new.password and new.encryption == "none":
+        raise Invalid.field(
+            "body.encryption", "A password would travel in the clear.", "Use starttls or tls."
+        )
+    before, generation = _stored(transaction, MAIL, _MAIL_DEFAULTS)
+    expected.check(generation)
+    after = {**new.model_dump(), "tested_at": None}
+    match new.password:
+        case None:
+            after["password"] = before["password"]
+        case "":
+            after["password"] = None
+        case text:
+            after["password"] = keyring.encrypt(text, PASSWORD_PURPOSE)
+    _write(transaction, caller, MAIL, before, after, generation)
+    return read_mail(transaction)
+
+
+def mark_mail_tested(transaction: Transaction, caller: Caller, to: str) -> datetime:
+    value, generation = _stored(transaction, MAIL, _MAIL_DEFAULTS)
+    tested = {**value, "tested_at": transaction.now.isoformat()}
+    _store(transaction, MAIL, tested, generation)
+    record(transaction, caller, "mail.test", _subject(transaction, MAIL), after={"to": to})
+    return transaction.now
+
+
+def read_registration(transaction: Transaction) -> RegistrationSettings:
+    defaults = {"sign_up": False, "organisation_id": root_of(transaction).id}
+    value, generation = _stored(transaction, REGISTRATION, defaults)
+    return RegistrationSettings.model_validate({**value, "generation": generation})
+
+
+def get_registration(transaction: Transaction, caller: Caller) -> RegistrationSettings:
+    _require(transaction, caller, Permission.SETTINGS_READ)
+    return read_registration(transaction)
+
+
+def write_registration(
+    transaction: Transaction, caller: Caller, new: NewRegistrationSettings, expected: Expected
+) -> RegistrationSettings:
+    _require(transaction, caller, Permission.SETTINGS_MANAGE)
+    find_node(transaction, caller, new.organisation_id, Permission.ORGANISATIONS_READ)
+    before = read_registration(transaction)
+    expected.check(before.generation)
+    told = before.model_dump(exclude={"generation"})
+    _write(transaction, caller, REGISTRATION, told, new.model_dump(), before.generation)
+    return read_registration(transaction)
+
+
+def _stored(transaction: Transaction, key: str, defaults: JsonObject) -> tuple[JsonObject, int]:
+    row = transaction.first(select(setting.c.value, setting.c.generation).where(setting.c.key == key))
+    return (dict(defaults), 0) if row is None else ({**defaults, **row.value}, row.generation)
+
+
+def _write(
+    transaction: Transaction, caller: Caller, key: str, before: Any, after: JsonObject, generation: int
+) -> None:
+    _store(transaction, key, after, generation)
+    record(transaction, caller, "setting.change", _subject(transaction, key), before=before, after=after)
+
+
+def _store(transaction: Transaction, key: str, value: JsonObject, generation: int) -> None:
+    values = {"value": value, "generation": generation + 1, "updated_at": transaction.now}
+    if generation == 0:
+        transaction.run(insert(setting).values(key=key, **values))
+    else:
+        transaction.run(update(setting).where(setting.c.key == key).values(**values))
+    root = root_of(transaction)
+    publish(transaction, "setting", root.id, generation + 1, scope=root.path)
+
+
+def _subject(transaction: Transaction, key: str) -> Subject:
+    root = root_of(transaction)
+    return Subject("setting", root.id, key, root.path)
+
+
+def _require(transaction: Transaction, caller: Caller, permission: Permission) -> None:
+    root = root_of(transaction)
+    caller.require(permission, root.path, root.name)
