@@ -1,0 +1,23 @@
+"""Who may see which event."""
+
+from corral.api.callers import Caller
+from corral.core.permissions import Permission
+
+# What someone needs on the event's organisation to hear of it. A kind that is not here (token, ssh_key,
+# session, or one that somebody forgot) is told only to the person it is about.
+NEEDED = {
+    "organisation": Permission.ORGANISATIONS_READ,
+    "user": Permission.PEOPLE_READ,
+    "invitation": Permission.PEOPLE_READ,
+    "join_code": Permission.PEOPLE_READ,
+    "role": Permission.ROLES_READ,
+    "setting": Permission.SETTINGS_READ,
+    "audit": Permission.AUDIT_READ,
+}
+
+
+def may_see(caller: Caller, kind: str, scope: str | None, user_id: str | None) -> bool:
+    if user_id is not None and user_id == caller.user_id:
+        return True
+    needed = NEEDED.get(kind)
+    return needed is not None and scope is not None and caller.may(needed, scope)
