@@ -37,7 +37,7 @@ def plans_of(transaction: Transaction, work: Callable[[Transaction], object]) ->
 def _plan(transaction: Transaction, statement: str, parameters: Any) -> Plan:
     run = transaction.connection.exec_driver_sql
     if transaction.is_postgresql:
-        answer = run(f"EXPLAIN (FORMAT JSON) {statement}", parameters).scalar()
+        answer = run(f"EXPLAIN (FORMAT JSON) {statement}", parameters).scalar_one()
         document = json.loads(answer) if isinstance(answer, str) else answer
         nodes = list(_walk(document[0]["Plan"]))
         return Plan(statement, [_words(node) for node in nodes], nodes)

@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from sqlalchemy import delete, func, select, text, update
+from sqlalchemy import Table, delete, func, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 import corral
@@ -16,6 +16,8 @@ from corral.core.ids import Kind
 from corral.core.refusals import Forbidden
 from corral.store.database import Database, Transaction
 from tests.audit.factories import Happening, Tree, create_caller, create_id, create_path, last_id, record_all
+from tests.databases import TEMPLATE, migrated_postgresql_template, postgresql_database
+from tests.runs import current_run
 
 
 async def test_entry_tells_who_what_where_from_where_and_how_it_changed(database: Database) -> None:
@@ -92,25 +94,17 @@ async def test_masked_secret_never_reaches_the_database(database: Database) -> N
 
 @pytest.mark.parametrize("table", [audit_entry, audit_posting], ids=lambda table: str(table.name))
 @pytest.mark.parametrize("verb", ["update", "delete"])
-async def test_database_itself_refuses_to_change_the_log(
-    database: Database, verb: str, table: type[object]
-) -> None:
+async def test_database_itself_refuses_to_change_the_log(database: Database, verb: str, table: Table) -> None:
     await database.write(record_all, [Happening(create_path())])
-    changed = table
-    statement = (
-        update(changed).values(action="user.create") if verb == "update" else delete(changed)  # type: ignore[arg-type]
-    )
+    statement = update(table).values(action="user.create") if verb == "update" else delete(table)
     with pytest.raises(DBAPIError, match="append-only"):
         await database.write(lambda transaction: transaction.run(statement))
-    count = select(func.count()).select_from(changed)  # type: ignore[arg-type]
+    count = select(func.count()).select_from(table)
     assert await database.read(lambda transaction: transaction.scalar(count)) == 1
 
 
 @pytest.mark.postgresql
-async def test_log_cannot_be_truncated(postgresql_server: object, request: pytest.FixtureRequest) -> None:
-    from tests.databases import TEMPLATE, migrated_postgresql_template, postgresql_database
-    from tests.runs import current_run
-
+async def test_log_cannot_be_truncated() -> None:
     with postgresql_database(migrated_postgresql_template(current_run()), TEMPLATE) as url:
         database = Database(url)
         try:

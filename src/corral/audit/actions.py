@@ -1,5 +1,32 @@
-"""Every action that the audit log can tell of. A word that is not here is not recorded."""
+"""Every action that the audit log can tell of: a thing and a verb. A test compares it with what is recorded."""
 
 ACTIONS: dict[str, str] = {
     "audit.export": "Exported entries of the audit log",
+    "grant.create": "Gave a person a role",
+    "grant.delete": "Took a role from a person",
+    "invitation.create": "Made an invitation",
+    "invitation.delete": "Withdrew an invitation",
+    "join_code.create": "Made a join code",
+    "join_code.delete": "Withdrew a join code",
+    "login_link.create": "Made a one-time login link for a person",
+    "mail.test": "Sent a test mail",
+    "membership.create": "Made a person a member of an organisation",
+    "membership.delete": "Ended a person's membership of an organisation",
+    "organisation.change": "Renamed or moved an organisation",
+    "organisation.create": "Created an organisation",
+    "organisation.delete": "Deleted an organisation",
+    "password.change": "Changed the own password",
+    "role.change": "Changed a role",
+    "role.create": "Created a role",
+    "role.delete": "Deleted a role",
+    "session.create": "Signed in; refused: tried to",
+    "session.end": "Signed out",
+    "session.revoke": "Ended sessions of a person",
+    "setting.change": "Changed a setting of the installation",
+    "ssh_key.create": "Added an SSH key",
+    "ssh_key.delete": "Removed an SSH key",
+    "token.create": "Made a personal access token",
+    "token.revoke": "Revoked a personal access token",
+    "user.change": "Changed a person's details, priority or state",
+    "user.create": "Created a person's account",
 }
