@@ -172,9 +172,9 @@ def test_paths_in_the_file_start_at_the_file(home: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "resolved"),
     [
-        ("", "sqlite+aiosqlite:////h/corral.db"),
-        ("sqlite:///other.db", "sqlite+aiosqlite:////h/other.db"),
-        ("sqlite:////var/c.db", "sqlite+aiosqlite:////var/c.db"),
+        ("", "sqlite:////h/corral.db"),
+        ("sqlite:///other.db", "sqlite:////h/other.db"),
+        ("sqlite:////var/c.db", "sqlite:////var/c.db"),
         ("postgresql://u:p@db:5433/c", "postgresql+asyncpg://u:p@db:5433/c"),
         ("postgres://db/c?sslmode=require", "postgresql+asyncpg://db/c?ssl=require"),
     ],

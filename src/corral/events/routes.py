@@ -29,6 +29,7 @@ _MOST = 64
 
 @router.get(
     "/events",
+    status_code=200,
     summary="Listen to changes",
     response_class=EventStreamResponse,
     responses={

@@ -102,7 +102,8 @@ class Access:
                 "Your first password must be replaced by one that only you know.",
                 "Choose a new password: POST /api/v1/me/password.",
             )
-        self.seen.sessions[credential.id] = self.seen.users[credential.user_id] = self._database.now()
+        if not getattr(request.state, "passive", False):
+            self.seen.sessions[credential.id] = self.seen.users[credential.user_id] = self._database.now()
         return _caller(request, credential)
 
     async def _by_token(self, request: Request, header: str) -> Caller:
@@ -117,7 +118,8 @@ class Access:
                 "Make a new one in the console under Profile, or with `corral login`.",
                 headers={"WWW-Authenticate": "Bearer"},
             )
-        self.seen.tokens[credential.id] = self.seen.users[credential.user_id] = self._database.now()
+        if not getattr(request.state, "passive", False):
+            self.seen.tokens[credential.id] = self.seen.users[credential.user_id] = self._database.now()
         return _caller(request, credential)
 
 

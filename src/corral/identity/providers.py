@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from sqlalchemy import select
 
@@ -55,7 +55,8 @@ class LoginProvider(Protocol):
     exists or not; it keeps no state between calls that a restart would lose; it never creates people.
     """
 
-    key: str
+    @property
+    def key(self) -> str: ...
 
     def start(self) -> Form | Redirect: ...
 
@@ -65,7 +66,7 @@ class LoginProvider(Protocol):
 class LocalPassword:
     """Accounts of Corral itself. The subject is the user's id."""
 
-    key: Literal["local"] = "local"
+    key = "local"
 
     def __init__(self, database: Database, passwords: Passwords) -> None:
         self._database = database

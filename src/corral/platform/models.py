@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from corral.api.models import Id, Input, Instant, Mail, Name, Output
+from corral.api.models import Id, Input, Instant, Mail, Output
 from corral.identity.models import NewAccount
 
 HostName = Annotated[
@@ -98,7 +98,7 @@ class Gpu(Output):
 
 
 class MachineFacts(Output):
-    host_name: Name
+    host_name: str
     operating_system: str
     architecture: str
     cpu_model: str
@@ -106,7 +106,8 @@ class MachineFacts(Output):
     memory_mib: int
     gpus: list[Gpu]
     gpus_simulated: bool = Field(description="No GPU was found: GPUs of this machine are simulated.")
-    gpu_note: str = Field(description="What the driver said, where there is something to say.")
+    gpu_driver: str | None
+    gpu_note: str | None = Field(description="What the driver said, where there is something to say.")
 
 
 class System(Output):

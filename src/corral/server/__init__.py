@@ -1,1 +1,1 @@
-"""The application: settings, start-up, the parent of `corral up` and its children."""
+"""The application: settings, start-up, what is served."""

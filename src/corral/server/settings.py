@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 __all__ = ["Settings", "mask_database_url"]
 
 MASK = "********"
-_SQLITE_SCHEMES = ("sqlite", "sqlite+aiosqlite")
+_SQLITE_SCHEMES = ("sqlite",)
 _POSTGRESQL_SCHEMES = ("postgresql", "postgres", "postgresql+asyncpg")
 _HOST_NAME = re.compile(
     r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_]([a-z0-9_-]{0,62}))*", re.IGNORECASE
@@ -285,12 +285,12 @@ class Settings(BaseModel):
 
     @property
     def database_url_resolved(self) -> str:
-        """The URL for SQLAlchemy's async engine, driver named, SQLite path absolute. May hold a password."""
+        """The URL for SQLAlchemy, driver named, SQLite path absolute. May hold a password."""
         if self.database_kind == "sqlite":
             path = self.home / "corral.db"
             if self.database_url:
                 path = self.home / self.database_url.partition(":///")[2]
-            return f"sqlite+aiosqlite:///{path}"
+            return f"sqlite:///{path}"
         parts = urlsplit(self.database_url)
         # asyncpg calls libpq's sslmode `ssl`; people copy libpq URLs.
         query = [("ssl" if key == "sslmode" else key, value) for key, value in parse_qsl(parts.query)]

@@ -1,0 +1,152 @@
+"""The application: everything put together from settings, database and keys."""
+
+import asyncio
+import ipaddress
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI
+from sqlalchemy import select
+
+from corral.accelerators.machine import Machine
+from corral.api.problems import install_problem_handlers
+from corral.audit.routes import router as audit_router
+from corral.events.feed import EventFeed
+from corral.events.routes import router as events_router
+from corral.identity.access import Access
+from corral.identity.context import Identity
+from corral.identity.login import SessionRules
+from corral.identity.passwords import Passwords
+from corral.identity.providers import LocalPassword
+from corral.identity.routes import router as identity_router
+from corral.identity.tables import organisation
+from corral.platform.mail import SmtpMailer
+from corral.platform.models import MachineFacts
+from corral.platform.routes import Installation
+from corral.platform.routes import router as platform_router
+from corral.server.console_files import CONTENT_SECURITY_POLICY, install_console
+from corral.server.front import Front
+from corral.server.health import router as health_router
+from corral.server.openapi import describe
+from corral.server.settings import Settings
+from corral.store.database import Database, Transaction
+from corral.store.keyring import Keyring
+
+PREFIX = "/api/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the application is made of; tests bring their own."""
+
+    settings: Settings
+    database: Database
+    keyring: Keyring
+    machine: Machine
+    passwords: Passwords
+
+
+def create_app(parts: Parts) -> FastAPI:
+    settings, database = parts.settings, parts.database
+    app = _bare_app()
+    app.router.lifespan_context = _lifespan
+    cookie = "__Host-corral_session" if settings.is_tls else f"corral_session_{settings.port}"
+    access = Access(
+        database,
+        cookie=cookie,
+        origins=frozenset(_origins(settings)),
+        idle=timedelta(hours=settings.session_idle_hours),
+    )
+    app.state.database = database
+    app.state.keyring = parts.keyring
+    app.state.authenticator = access
+    app.state.stopping = asyncio.Event()
+    app.state.event_feed = EventFeed(database, app.state.stopping)
+    app.state.find_organisation_path = find_organisation_path
+    app.state.installation = Installation(
+        MachineFacts.model_validate(parts.machine.as_dict()), database.now()
+    )
+    app.state.identity = Identity(
+        access=access,
+        passwords=parts.passwords,
+        providers={"local": LocalPassword(database, parts.passwords)},
+        rules=SessionRules(
+            lifetime=timedelta(hours=settings.session_hours),
+            link_lifetime=timedelta(minutes=settings.login_link_minutes),
+        ),
+        mailer=SmtpMailer(database, parts.keyring),
+        console=settings.public_url,
+        cookie=cookie,
+        secure=settings.is_tls,
+        token_max_days=settings.token_max_days,
+    )
+    app.add_middleware(
+        Front,
+        allowed_hosts=settings.allowed_hosts,
+        trusted_proxies=[ipaddress.ip_network(one) for one in settings.trusted_proxies],
+        headers=_security_headers(settings),
+    )
+    return app
+
+
+def describe_only() -> FastAPI:
+    """The routes without anything behind them, for the API's description."""
+    return _bare_app()
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    database: Database = app.state.database
+    access: Access = app.state.authenticator
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(access.seen.flush, database)
+        await database.listen()
+        await stack.enter_async_context(app.state.event_feed.running())
+        yield
+
+
+def _bare_app() -> FastAPI:
+    app = FastAPI(title="Corral", openapi_url=None, docs_url=None, redoc_url=None)
+    for router in (identity_router, platform_router, audit_router, events_router):
+        app.include_router(router, prefix=PREFIX)
+    app.include_router(health_router)
+    install_problem_handlers(app)
+    install_console(app)
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
+    return app
+
+
+def find_organisation_path(transaction: Transaction, organisation_id: str) -> str | None:
+    path: str | None = transaction.scalar(
+        select(organisation.c.path).where(organisation.c.id == organisation_id)
+    )
+    return path
+
+
+def _origins(settings: Settings) -> set[str]:
+    """Where the console's own pages are served from, as browsers say it in Origin."""
+    public = urlsplit(settings.public_url)
+    origins = {f"{public.scheme}://{public.netloc}"}
+    if not settings.behind_proxy:
+        for name in settings.allowed_hosts:
+            host = f"[{name}]" if ":" in name else name
+            origins.add(f"{public.scheme}://{host}:{settings.port}")
+    return origins
+
+
+def _security_headers(settings: Settings) -> list[tuple[bytes, bytes]]:
+    headers = {
+        "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    }
+    if settings.is_tls:
+        headers["Strict-Transport-Security"] = "max-age=31536000"
+    return [(name.lower().encode(), value.encode()) for name, value in headers.items()]

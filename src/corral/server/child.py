@@ -1,0 +1,254 @@
+"""The api child of `corral up`: prepares the data directory, serves until told to stop.
+
+How it is started and what it reports is written down in `corral.server.parent`.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import structlog
+import uvicorn
+
+from corral.accelerators.machine import detect_machine
+from corral.identity.bootstrap import (
+    ADMINISTRATOR,
+    first_password_pending,
+    found_installation,
+    is_new,
+    renew_local_token,
+    renew_presets,
+    super_administrator,
+)
+from corral.identity.login import new_login_link
+from corral.identity.passwords import Passwords
+from corral.server.app import Parts, create_app
+from corral.server.handover import take_over
+from corral.server.logs import set_up_logs
+from corral.server.settings import Settings
+from corral.store.database import Database, Transaction
+from corral.store.keyring import Keyring, KeyringError
+from corral.store.migrate import HEAD, SchemaError, current_revision, upgrade
+
+STREAM_GRACE_SECONDS = 5
+
+log = structlog.get_logger("corral.server")
+
+Report = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What the terminal tells after the start."""
+
+    login_link: str | None
+    admin_name: str
+    password_file: Path | None
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn that says when it serves, and leaves the signals to us."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class CannotStartError(Exception):
+    def __init__(self, error: str, remedy: str) -> None:
+        super().__init__(error)
+        self.remedy = remedy
+
+
+def main() -> None:
+    arguments = _arguments()
+    settings = take_over(arguments.settings_fd)
+    set_up_logs(settings.log_level, settings.log_format)
+    with os.fdopen(arguments.ready_fd, "w") as ready:
+
+        def report(line: dict[str, Any]) -> None:
+            ready.write(json.dumps(line) + "\n")
+            ready.flush()
+
+        try:
+            listener = socket.socket(fileno=arguments.listen_fd)
+            asyncio.run(_serve(settings, listener, arguments.life_fd, report, ready.close))
+        except CannotStartError as error:
+            report({"error": str(error), "remedy": error.remedy})
+            sys.exit(1)
+
+
+async def _serve(
+    settings: Settings,
+    listener: socket.socket,
+    life_fd: int,
+    report: Report,
+    close_report: Callable[[], None],
+) -> None:
+    keyring = _open_keyring(settings)
+    await asyncio.to_thread(_migrate, settings, report)
+    database = Database(settings.database_url_resolved)
+    passwords = Passwords()
+    machine = await asyncio.to_thread(detect_machine)
+    app = create_app(Parts(settings, database, keyring, machine, passwords))
+    try:
+        prepared = await prepare(settings, database, passwords)
+
+        def tell() -> None:
+            report(
+                {
+                    "ready": True,
+                    "console": settings.public_url,
+                    "login_link": prepared.login_link,
+                    "admin_name": prepared.admin_name,
+                    "password_file": str(prepared.password_file) if prepared.password_file else None,
+                    "machine": machine.as_dict(),
+                    "database": _database_words(settings),
+                }
+            )
+            close_report()
+
+        server = _Server(_uvicorn(app, settings), tell)
+        _stop_with_parent(server, life_fd, app.state.stopping)
+        await server.serve([listener])
+    finally:
+        passwords.close()
+        await database.close()
+
+
+async def prepare(settings: Settings, database: Database, passwords: Passwords) -> Prepared:
+    """Makes what is missing: the first administrator, presets, the local token, a login link."""
+    if await database.read(is_new):
+        password = secrets.token_urlsafe(15)
+        hashed = await passwords.hash(password)
+        # The file first: a crash in between leaves a password that opens nothing, and the next start
+        # replaces it; the other way round nobody would know the password.
+        write_private(settings.admin_password_path, password)
+        await database.write(found_installation, hashed)
+
+    def renew(transaction: Transaction) -> tuple[str, str, str, bool]:
+        renew_presets(transaction)
+        user_id, name = super_administrator(transaction)
+        return renew_local_token(transaction), user_id, name, first_password_pending(transaction, user_id)
+
+    token, user_id, name, pending = await database.write(renew)
+    write_private(settings.local_token_path, token)
+    if not pending:
+        settings.admin_password_path.unlink(missing_ok=True)
+        return Prepared(None, name, None)
+    lifetime = timedelta(minutes=settings.login_link_minutes)
+    link = await database.write(new_login_link, user_id, lifetime, settings.public_url)
+    password_file = settings.admin_password_path if name == ADMINISTRATOR else None
+    return Prepared(link.url, name, password_file if password_file and password_file.exists() else None)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replaces a file that only its owner may read, whole or not at all."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w") as file:
+        file.write(text + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
+
+def _migrate(settings: Settings, report: Report) -> None:
+    url = settings.database_url_resolved
+    try:
+        before = current_revision(url)
+        if before not in {None, HEAD}:
+            report({"progress": "Backing up the database before its upgrade"})
+            from corral.store.backup import backup_before_upgrade
+
+            backup_before_upgrade(url, settings.home)
+        if before != HEAD:
+            report({"progress": "Making the database" if before is None else "Upgrading the database"})
+            upgrade(url)
+    except SchemaError as error:
+        raise CannotStartError(str(error), "Start the newer version, or restore a backup.") from error
+    except OSError as error:
+        raise CannotStartError(
+            f"The database cannot be reached: {error}.",
+            "Check database_url with `corral config show`, and that the database server runs.",
+        ) from error
+
+
+def _open_keyring(settings: Settings) -> Keyring:
+    try:
+        return Keyring.open(settings.home / "keys")
+    except KeyringError as error:
+        raise CannotStartError(f"{error}.", "Secrets in the database cannot be read without it.") from error
+
+
+def _uvicorn(app: Any, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        proxy_headers=False,  # corral.server.front reads them, from trusted proxies only
+        ssl_certfile=settings.tls_certificate,
+        ssl_keyfile=settings.tls_key,
+        timeout_graceful_shutdown=STREAM_GRACE_SECONDS,
+    )
+
+
+def _stop_with_parent(server: uvicorn.Server, life_fd: int, stopping: asyncio.Event) -> None:
+    """Ends on SIGTERM, and when the parent is gone, whatever took it."""
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        stopping.set()  # open event streams end now instead of holding up the stop
+        server.should_exit = True
+        with contextlib.suppress(ValueError):
+            loop.remove_reader(life_fd)
+
+    loop.add_reader(life_fd, stop)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+
+
+def _database_words(settings: Settings) -> str:
+    if settings.database_kind == "sqlite":
+        import sqlite3
+
+        return f"SQLite {sqlite3.sqlite_version} in {settings.database_url_resolved.partition(':///')[2]}"
+    return "PostgreSQL"
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="corral.server.child")
+    parser.add_argument("name", choices=["api"])
+    for name in ("settings-fd", "ready-fd", "life-fd", "listen-fd"):
+        parser.add_argument(f"--{name}", type=int, required=True)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

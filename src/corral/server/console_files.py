@@ -1,0 +1,53 @@
+"""Serves the built console: one page for every address, hashed assets that browsers keep."""
+
+from pathlib import Path
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import FileResponse, PlainTextResponse
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from corral.api.problems import refusal_response
+from corral.core.refusals import NotFound
+
+FOLDER = Path(__file__).parent / "console"
+NOT_BUILT = "The console is not built. Build it with `make console`, then load this page again.\n"
+# Ant Design writes its styles at run time, hence unsafe-inline there, and only there.
+CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+
+
+class _Assets(StaticFiles):
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+        return response
+
+
+def install_console(app: FastAPI, folder: Path = FOLDER) -> None:
+    """Adds the console's routes; last, since its page answers for every address nobody else has."""
+    index = folder / "index.html"
+    if (folder / "assets").is_dir():
+        app.mount("/assets", GZipMiddleware(_Assets(directory=folder / "assets"), minimum_size=1000))
+
+    @app.api_route("/{path:path}", methods=["GET", "HEAD"], include_in_schema=False)
+    async def console_page(request: Request, path: str) -> Response:
+        if path.startswith("api/"):
+            return await _not_found(request)
+        file = folder / path
+        if path and "/" not in path and not path.startswith(".") and file.suffix and file.is_file():
+            return FileResponse(file, headers={"Cache-Control": "no-cache"})
+        if not index.is_file():
+            return PlainTextResponse(NOT_BUILT, status_code=503)
+        return FileResponse(index, headers={"Cache-Control": "no-cache"})
+
+
+async def _not_found(request: Request) -> Response:
+    refusal = NotFound(
+        f"There is nothing at {request.url.path[:200]}.",
+        "Check the address; the API is described at /api/v1/openapi.json.",
+    )
+    return refusal_response(refusal, request.state.origin.request_id)

@@ -1,0 +1,48 @@
+"""Is it alive, can it work, what does it count."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Request, Response
+from sqlalchemy import select
+
+from corral.api import metrics
+from corral.api.callers import Anyone, Caller, Origin, Requires, SignedInCaller
+from corral.api.models import Output
+from corral.api.once import Db
+from corral.core.permissions import Permission
+from corral.server.openapi import describe
+from corral.store.database import Transaction
+
+router = APIRouter(tags=["health"])
+
+
+class Health(Output):
+    status: Literal["ok"] = "ok"
+
+
+@router.get("/healthz")
+async def get_health(origin: Annotated[Origin, Anyone]) -> Health:  # noqa: ARG001
+    """The process answers."""
+    return Health()
+
+
+@router.get("/readyz")
+async def get_readiness(database: Db, origin: Annotated[Origin, Anyone]) -> Health:  # noqa: ARG001
+    """The process answers and so does its database."""
+    await database.read(_ask)
+    return Health()
+
+
+@router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+async def get_metrics(caller: Annotated[Caller, Requires(Permission.SYSTEM_READ)]) -> Response:  # noqa: ARG001
+    """What Corral counts, for Prometheus."""
+    return Response(metrics.exposition(), media_type=metrics.CONTENT_TYPE)
+
+
+@router.get("/api/v1/openapi.json", response_class=Response, include_in_schema=False)
+async def get_description(request: Request, caller: SignedInCaller) -> dict[str, object]:  # noqa: ARG001
+    return describe(request.app)
+
+
+def _ask(transaction: Transaction) -> None:
+    transaction.scalar(select(1))

@@ -1,0 +1,113 @@
+"""The API's description, completed: who may call what, and how refusals look.
+
+python -m corral.server.openapi > openapi.json
+"""
+
+import json
+import sys
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+
+from corral import __version__
+from corral.api.callers import Need
+from corral.api.problems import MEDIA_TYPE, Problem
+
+DESCRIPTION = """\
+Everything the console and the command do, they do through this API.
+
+Send a personal access token as `Authorization: Bearer corral_…`. Errors are `application/problem+json` and
+say what to do. Lists come in pages: give `next_cursor` back as `cursor`. Creates take an `Idempotency-Key`;
+changes need the `ETag` that was read as `If-Match`."""
+
+_REFUSALS = {
+    "permission": ("401", "403"),
+    "signed-in": ("401", "403"),
+    "anyone": ("403", "429"),
+}
+_WORDS = {
+    "400": "The request cannot be read.",
+    "401": "Not signed in.",
+    "403": "Not allowed.",
+    "404": "Not found.",
+    "409": "In conflict with what is there.",
+    "412": "Changed by someone else meanwhile.",
+    "413": "The request is too large.",
+    "422": "The input is not valid.",
+    "428": "If-Match is missing.",
+    "429": "Too many tries.",
+    "503": "The database does not answer.",
+}
+
+
+def needs_of(route: APIRoute) -> list[Need]:
+    """Every need that the route declares, also through what it depends on."""
+    found: list[Need] = []
+    pending = list(route.dependant.dependencies)
+    while pending:
+        dependant = pending.pop()
+        need = getattr(dependant.call, "need", None)
+        if isinstance(need, Need):
+            found.append(need)
+        pending.extend(dependant.dependencies)
+    return found
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document."""
+    if app.openapi_schema is None:
+        document = get_openapi(
+            title="Corral", version=__version__, description=DESCRIPTION, routes=app.routes
+        )
+        schemas = document.setdefault("components", {}).setdefault("schemas", {})
+        schemas.pop("HTTPValidationError", None)
+        schemas.pop("ValidationError", None)
+        definition = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas.update(definition.pop("$defs", {}))
+        schemas["Problem"] = definition
+        document["components"]["securitySchemes"] = {
+            "token": {"type": "http", "scheme": "bearer", "description": "A personal access token."},
+            "session": {"type": "apiKey", "in": "cookie", "name": "corral_session"},
+        }
+        for route in app.routes:
+            if isinstance(route, APIRoute) and route.include_in_schema:
+                for method in route.methods or ():
+                    _complete(document["paths"][route.path_format][method.lower()], route, method)
+        app.openapi_schema = document
+    return app.openapi_schema
+
+
+def _complete(operation: dict[str, Any], route: APIRoute, method: str) -> None:
+    need = needs_of(route)[0]
+    operation["operationId"] = route.name
+    operation["security"] = [] if need.kind == "anyone" else [{"token": []}, {"session": []}]
+    operation["x-permission"] = need.permission.value if need.permission else need.kind
+    statuses = {"400", "422", "503", *_REFUSALS[need.kind]}
+    if "{" in route.path or method in {"POST", "PUT", "PATCH", "GET"}:
+        statuses.add("404")
+    if method in {"POST", "PUT", "PATCH", "DELETE"}:
+        statuses |= {"403", "409", "413"}
+    if any(parameter.get("name") == "if-match" for parameter in operation.get("parameters", ())):
+        statuses |= {"412", "428"}
+    if method == "POST":
+        statuses |= {"401", "429"}
+    responses = operation["responses"]
+    for status in sorted(statuses):
+        if status == "422" or status not in responses:
+            responses[status] = {
+                "description": _WORDS[status],
+                "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+            }
+
+
+def main() -> None:
+    from corral.server.app import describe_only
+
+    json.dump(describe(describe_only()), sys.stdout, indent=1, sort_keys=True, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+if __name__ == "__main__":
+    main()
