@@ -5,10 +5,10 @@ A test that uses `database_url` or `database` runs twice, on SQLite and on Postg
 
 from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from corral.store.database import Database
 from tests.clocks import ShiftedClock
 from tests.databases import (
     TEMPLATE,
@@ -21,6 +21,16 @@ from tests.databases import (
 from tests.live import LiveCorral, running_corral
 from tests.postgres import Server, shared_server
 from tests.runs import begin_run, current_run, end_run
+
+# The application is imported by the fixtures that use it: a second of work that many tests do not need.
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from corral.accelerators.machine import Machine
+    from corral.identity.passwords import Passwords
+    from corral.server.settings import Settings
+    from corral.store.database import Database
+    from tests.apps import ApiClient
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -94,11 +104,78 @@ def clock() -> ShiftedClock:
 
 
 @pytest.fixture
-async def database(database_url: str, clock: ShiftedClock) -> AsyncIterator[Database]:
+async def database(database_url: str, clock: ShiftedClock) -> "AsyncIterator[Database]":
     """A fresh, migrated database."""
+    from corral.store.database import Database
+
     opened = Database(database_url, clock=clock)
     yield opened
     await opened.close()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> "Settings":
+    """Behind a TLS proxy, as in production; give `settings.model_copy(update=…)` for another one."""
+    from corral.server.settings import Settings
+    from tests.apps import ORIGIN
+
+    return Settings(home=tmp_path / "home", behind_proxy=ORIGIN)
+
+
+@pytest.fixture
+def passwords() -> "Iterator[Passwords]":
+    """Argon2 with the least work, so that tests do not spend their time on it."""
+    from corral.identity.passwords import Passwords
+
+    made = Passwords(time_cost=1, memory_kib=64)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def machine() -> "Machine":
+    """What this machine has, read once."""
+    from corral.accelerators.machine import detect_machine
+
+    return detect_machine()
+
+
+@pytest.fixture
+async def app(
+    settings: "Settings", database: "Database", passwords: "Passwords", machine: "Machine", tmp_path: Path
+) -> "AsyncIterator[FastAPI]":
+    """The application, started, with the first administrator in its database."""
+    from corral.server.app import Parts, create_app
+    from corral.store.keyring import Keyring
+    from tests.apps import found, started
+
+    await found(database, passwords)
+    keyring = Keyring.open(tmp_path / "keyring")
+    made = create_app(Parts(settings, database, keyring, machine, passwords))
+    async with started(made):
+        yield made
+
+
+@pytest.fixture
+async def visitor(app: "FastAPI") -> "AsyncIterator[ApiClient]":
+    """Somebody who has not signed in."""
+    from tests.apps import ApiClient
+
+    client = ApiClient(app)
+    yield client
+    await client.close()
+
+
+@pytest.fixture
+async def admin(app: "FastAPI") -> "AsyncIterator[ApiClient]":
+    """The first administrator, signed in."""
+    from tests.apps import ADMIN_NAME, ADMIN_PASSWORD, ApiClient
+
+    client = ApiClient(app, address="192.0.2.1")
+    answer = await client.sign_in(ADMIN_NAME, ADMIN_PASSWORD)
+    assert answer.is_success, answer.text
+    yield client
+    await client.close()
 
 
 @pytest.fixture(scope="module")
