@@ -1,4 +1,4 @@
-"""Every action that the audit log can tell of: a thing and a verb. A test compares it with what is recorded."""
+"""Every action that the audit log can tell of: a thing and a verb. A test compares it with the code."""
 
 ACTIONS: dict[str, str] = {
     "audit.export": "Exported entries of the audit log",
