@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help run dev test lint format types imports unit sqlite postgresql api cli sdk docs browser packaging \
-        web console wheel clean
+        web api-types console wheel clean
 
 ARGS ?=
 STAGE = @tools/prepare python && .venv/bin/python tools/test.py --stream --arguments="$(ARGS)"
@@ -68,6 +68,10 @@ packaging: ## install the wheel in an empty environment and start it
 web: ## lint, types, tests, build and size of the console
 	@tools/prepare dev
 	@.venv/bin/python tools/test.py --stream console
+
+api-types: ## renew the console's API types after a change of the routes
+	@tools/prepare dev
+	@tools/api-types
 
 console: ## build the console into the package
 	@tools/prepare console

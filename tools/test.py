@@ -98,6 +98,7 @@ def stages() -> list[Stage]:
             (
                 npm_check("eslint", "lint"),
                 npm_check("typescript", "typecheck"),
+                Check("API types", ("tools/api-types", "--check")),
                 npm_check("vitest", "test", "--", "--reporter=default", "--reporter=junit", junit=True),
                 Check("build", ("tools/prepare", "console")),
                 npm_check("bundle size", "size"),
