@@ -3,8 +3,9 @@ import { createRoot } from 'react-dom/client';
 import './theme/tokens.css';
 import './theme/base.css';
 import './theme/overrides.css';
-import { onSignedOut } from './api/client';
+import { onPasswordNeeded, onSignedOut } from './api/client';
 import { ApiError } from './api/errors';
+import { keys } from './api/keys';
 import { dropSession } from './api/session';
 import { App } from './App';
 import { startLanguage } from './i18n';
@@ -28,6 +29,7 @@ const queries = new QueryClient({
 });
 const router = makeRouter(queries);
 onSignedOut(() => dropSession(queries));
+onPasswordNeeded(() => void queries.invalidateQueries({ queryKey: keys.session }));
 
 const element = document.getElementById('root');
 if (!element) throw new Error('index.html has no #root');

@@ -6,6 +6,7 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 let csrfToken: string | null = null;
 let signedOut: () => void = () => undefined;
+let passwordNeeded: () => void = () => undefined;
 
 /** The token of the session in use; every change carries it. */
 export function setCsrfToken(token: string | null): void {
@@ -15,6 +16,11 @@ export function setCsrfToken(token: string | null): void {
 /** What to do when the server no longer knows the session. */
 export function onSignedOut(callback: () => void): void {
   signedOut = callback;
+}
+
+/** What to do when the server wants a new password before anything else. */
+export function onPasswordNeeded(callback: () => void): void {
+  passwordNeeded = callback;
 }
 
 const middleware: Middleware = {
@@ -28,6 +34,7 @@ const middleware: Middleware = {
     const error = await problemOf(response);
     // Only a lost session leads to the login page; a wrong password at login is that page's own business.
     if (error.status === 401 && error.slug !== 'login-failed' && !isPublic(request.url)) signedOut();
+    if (error.slug === 'password-change-required') passwordNeeded();
     throw error;
   },
   onError({ error }) {
@@ -49,11 +56,11 @@ export async function body<T>(answer: Promise<{ data?: T; response: Response }>)
 }
 
 /** Headers for changing a thing one has seen in this generation; the server refuses when it is older. */
-export function ifMatch(thing: { generation: number }): { 'If-Match': string } {
-  return { 'If-Match': `"${thing.generation}"` };
+export function ifMatch(thing: { generation: number }): { 'if-match': string } {
+  return { 'if-match': `"${thing.generation}"` };
 }
 
 /** A key that makes repeating the same create harmless. */
-export function idempotencyKey(): { 'Idempotency-Key': string } {
-  return { 'Idempotency-Key': crypto.randomUUID() };
+export function idempotencyKey(): { 'idempotency-key': string } {
+  return { 'idempotency-key': crypto.randomUUID() };
 }

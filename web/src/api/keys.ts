@@ -34,7 +34,7 @@ const touched: Record<string, readonly QueryKey[]> = {
   token: [keys.myTokens],
   ssh_key: [keys.mySshKeys],
   audit: [keys.audit],
-  settings: [keys.settings, keys.checklist, keys.loginOptions],
+  setting: [keys.settings, keys.checklist, keys.loginOptions],
 };
 
 export function keysOfKind(kind: string): readonly QueryKey[] {

@@ -3,18 +3,11 @@ import { body, client } from './client';
 import { keys } from './keys';
 import type { Organisation } from './models';
 
-/** Every organisation one may see; the tree is small next to people, so all pages are read. */
+/** Every organisation one may see; the tree is small next to people, so it comes whole. */
 export const organisationsQuery = queryOptions({
   queryKey: keys.organisations,
   queryFn: async (): Promise<Organisation[]> => {
-    const all: Organisation[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await body(client.GET('/api/v1/organisations', { params: { query: { limit: 200, cursor } } }));
-      all.push(...page.items);
-      cursor = page.next_cursor ?? undefined;
-    } while (cursor);
-    return all;
+    return (await body(client.GET('/api/v1/organisations'))).items;
   },
   staleTime: 60_000,
 });

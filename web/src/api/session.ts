@@ -64,6 +64,6 @@ export function useSignOut(): () => Promise<void> {
 }
 
 /** Every permission one holds somewhere, each once. */
-export function permissionsOf(session: Session): string[] {
+export function permissionsOf(session: Session): Permission[] {
   return [...new Set(session.permissions.flatMap((held) => held.permissions))].sort();
 }

@@ -8,7 +8,7 @@ export interface ProblemText {
 
 /**
  * A refusal in words. English shows the server's own sentence, which has the numbers; the other
- * languages use the catalogue where it knows the problem, else the server's sentence too.
+ * languages say it in their words where the catalogue knows the problem.
  */
 export function useProblemText(): (error: unknown) => ProblemText {
   const { t, i18n } = useTranslation();
@@ -19,7 +19,9 @@ export function useProblemText(): (error: unknown) => ProblemText {
     const known = i18n.exists(`${key}.title`);
     if (i18n.language !== 'en' && known) {
       const translate = t as unknown as (key: string, values: Record<string, unknown>) => string;
-      return { title: translate(`${key}.title`, error.body), text: translate(`${key}.text`, error.body) };
+      // The server's sentence names the thing and the numbers; it is better foreign than missing.
+      const detail = error.detail ? `（${error.detail}）` : '';
+      return { title: translate(`${key}.title`, error.body), text: translate(`${key}.text`, error.body) + detail };
     }
     return { title: error.message, text: [error.detail, error.remedy].filter(Boolean).join(' ') };
   };

@@ -18,5 +18,6 @@ export interface PageEntry {
 /** Every page inside the shell: routes, left menu and command palette are made from this list. */
 export const pages: readonly PageEntry[] = [
   { key: 'home', path: '/', group: 'top', load: () => import('./home/HomePage') },
+  { key: 'settings', path: '/settings', group: 'platform', permission: 'settings.read', load: () => import('./settings/SettingsPage') },
   { key: 'profile', path: '/profile', load: () => import('./profile/ProfilePage') },
 ];

@@ -19,6 +19,7 @@ export default function Shell() {
   const here = useRouterState({ select: (state) => state.location.href });
   useEffect(() => {
     if (session === null) void navigate({ to: '/login', search: { next: here }, replace: true });
+    if (session?.must_change_password) void navigate({ to: '/password', replace: true });
   }, [session, navigate, here]);
   return session ? <SignedIn key={session.user.id} user={session.user.id} /> : null;
 }

@@ -14,7 +14,7 @@ export function useChangePreferences() {
   const queries = useQueryClient();
   const { setTheme, setLanguage } = usePreferences();
   const keep = async (change: { theme?: ThemeChoice; language?: Language }) => {
-    const user = await body(client.PATCH('/api/v1/me', { body: change, params: { header: { 'If-Match': '*' } } }));
+    const user = await body(client.PATCH('/api/v1/me', { body: change, params: { header: { 'if-match': '*' } } }));
     queries.setQueryData<Session | null>(keys.session, (session) => session && { ...session, user });
   };
   return {

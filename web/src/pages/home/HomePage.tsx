@@ -1,9 +1,8 @@
-import { useTranslation } from 'react-i18next';
-import { AnswerLine, Page } from '../../components/Page';
-import { useMe } from '../../api/session';
+import { hasPermission, useSession } from '../../api/session';
+import { AdminHome } from './AdminHome';
+import { UserHome } from './UserHome';
 
+/** Whoever runs the installation sees what it still needs; everybody else what they can do. */
 export default function HomePage() {
-  const { t } = useTranslation();
-  const me = useMe();
-  return <Page title={t('menu.home')} live scoped answer={<AnswerLine>{t('profile.account.answer', { name: me.display_name })}</AnswerLine>} />;
+  return hasPermission(useSession(), 'settings.read') ? <AdminHome /> : <UserHome />;
 }

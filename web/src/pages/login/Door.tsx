@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { ConfigProvider } from 'antd';
 import { useEffect, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { body, client } from '../../api/client';
@@ -25,7 +26,8 @@ export function Door({ title, lead, children, after }: { title: string; lead: Re
         <Mark className="mark" size={40} />
         <h1>{title}</h1>
         <p className="lead">{lead}</p>
-        {children}
+        {/* The few controls here are as tall as on a phone. */}
+        <ConfigProvider theme={{ token: { controlHeight: 40 } }}>{children}</ConfigProvider>
         {after && <div className="door-after">{after}</div>}
       </main>
       <footer className="door-foot">
@@ -42,9 +44,9 @@ function Choices() {
   const next = themes[(themes.indexOf(theme) + 1) % themes.length] ?? 'system';
   return (
     <div className="right">
-      <GlobeIcon size={14} />
-      {languages.map(({ key, name }) => (
+      {languages.map(({ key, name }, index) => (
         <button key={key} type="button" className="plain" lang={key} aria-pressed={language === key} onClick={() => setLanguage(key)}>
+          {index === 0 && <GlobeIcon size={14} />}
           {name}
         </button>
       ))}

@@ -29,7 +29,7 @@ export default function FirstPasswordPage() {
   );
   return (
     <Door title={t('password.first.title')} lead={t('password.first.lead', { name: me.name })} after={<Button type="link" size="small" style={{ padding: 0 }} onClick={() => void signOut()}>{t('shell.signOut')}</Button>}>
-      <Form form={form} layout="vertical" size="large" onFinish={submit}>
+      <Form form={form} layout="vertical" onFinish={submit}>
         {error !== null && <ProblemNotice error={error} />}
         {/* Password managers file the new password under this name. */}
         <input type="text" name="username" autoComplete="username" defaultValue={me.name} hidden />

@@ -29,7 +29,7 @@ export function LoginForm({ provider, onEnter }: { provider: string; onEnter: (s
     } catch (problem) {
       if (!(problem instanceof ApiError)) throw problem;
       setError(problem);
-      form.resetFields(['password']);
+      form.setFieldValue('password', '');
       (form.getFieldInstance('password') as { focus: () => void } | undefined)?.focus();
     } finally {
       setBusy(false);
@@ -37,7 +37,7 @@ export function LoginForm({ provider, onEnter }: { provider: string; onEnter: (s
   };
 
   return (
-    <Form<Values> form={form} layout="vertical" size="large" onFinish={signIn} validateTrigger="onSubmit">
+    <Form<Values> form={form} layout="vertical" onFinish={signIn} validateTrigger="onSubmit">
       {error && <LoginProblem error={error} waitSeconds={waitSeconds} />}
       <Form.Item name="name" label={t('field.userName')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.userName') }) }]}>
         {/* eslint-disable-next-line jsx-a11y/no-autofocus -- the one thing to do on this page */}

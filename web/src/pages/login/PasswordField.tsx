@@ -9,11 +9,10 @@ interface Props {
   purpose: 'current-password' | 'new-password';
   hint?: string;
   minimum?: number;
-  size?: 'large' | 'middle';
 }
 
 /** A password with a caps-lock hint. */
-export function PasswordField({ name, label, purpose, hint, minimum, size }: Props) {
+export function PasswordField({ name, label, purpose, hint, minimum }: Props) {
   const { t } = useTranslation();
   const [capsLock, setCapsLock] = useState(false);
   const watch = (event: KeyboardEvent) => setCapsLock(event.getModifierState('CapsLock'));
@@ -24,7 +23,7 @@ export function PasswordField({ name, label, purpose, hint, minimum, size }: Pro
       extra={capsLock ? <span role="status" style={{ color: 'var(--c-amber)' }}>{t('door.capsLock')}</span> : hint}
       rules={[{ required: true, message: t('form.needed', { field: label }) }, ...(minimum ? [{ min: minimum, message: t('form.atLeast', { count: minimum }) }] : [])]}
     >
-      <Input.Password size={size} autoComplete={purpose} onKeyDown={watch} onKeyUp={watch} onBlur={() => setCapsLock(false)} />
+      <Input.Password autoComplete={purpose} onKeyDown={watch} onKeyUp={watch} onBlur={() => setCapsLock(false)} />
     </Form.Item>
   );
 }

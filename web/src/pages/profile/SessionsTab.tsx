@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { body, client } from '../../api/client';
 import { keys } from '../../api/keys';
-import type { MySession } from '../../api/models';
+import type { OpenSession } from '../../api/models';
 import { AsCommand } from '../../components/AsCommand';
 import { DataTable } from '../../components/DataTable';
 import { ConfirmByName } from '../../components/Modals';
@@ -32,8 +32,8 @@ export function SessionsTab(frame: TabProps) {
     await body(client.POST('/api/v1/me/sessions/revoke-others'));
     await refresh();
   };
-  const name = (session: MySession) => browserOf(session.user_agent) ?? t('profile.sessions.unknownBrowser');
-  const endButton = (session: MySession) =>
+  const name = (session: OpenSession) => browserOf(session.user_agent) ?? t('profile.sessions.unknownBrowser');
+  const endButton = (session: OpenSession) =>
     session.current ? <span className="text-3 small">{t('profile.sessions.thisOne')}</span> : <Button size="small" danger onClick={() => void end(session.id)}>{t('profile.sessions.end')}</Button>;
   return (
     <Page

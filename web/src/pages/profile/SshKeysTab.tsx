@@ -60,7 +60,7 @@ export function SshKeysTab(frame: TabProps) {
         action={t('profile.sshKeys.remove')}
         keep={t('profile.sshKeys.keep')}
         onConfirm={async () => {
-          await body(client.DELETE('/api/v1/me/ssh-keys/{key_id}', { params: { path: { key_id: removing?.id ?? '' } } }));
+          await body(client.DELETE('/api/v1/me/ssh-keys/{ssh_key_id}', { params: { path: { ssh_key_id: removing?.id ?? '' } } }));
           await refresh();
         }}
         onClose={() => setRemoving(null)}

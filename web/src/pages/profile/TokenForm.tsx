@@ -1,6 +1,7 @@
 import { Button, Checkbox, Form, Input, Radio, Select } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { body, client, idempotencyKey } from '../../api/client';
+import type { Permission } from '../../api/models';
 import { permissionsOf, useSession } from '../../api/session';
 import { ProblemNotice } from '../../components/States';
 import { useSubmit } from '../../components/useSubmit';
@@ -10,7 +11,7 @@ import { useFormat } from '../../i18n/format';
 interface Values {
   name: string;
   reach: 'everything' | 'some';
-  scopes?: string[];
+  scopes?: Permission[];
   days: number;
 }
 
