@@ -14,6 +14,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+FILE_NAME = "keys"  # in the data directory
+
 _KEY_BYTES = 32
 _NONCE_BYTES = 12
 

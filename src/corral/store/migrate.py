@@ -22,15 +22,22 @@ class SchemaError(Exception):
 
 def current_revision(url: str) -> str | None:
     """The schema revision the database has, or None where there is none yet."""
-    return _with_connection(url, _revision)
+    return with_connection(url, _revision)
 
 
 def upgrade(url: str) -> str | None:
     """Applies what is missing and returns the revision it started from; `HEAD` means nothing was done."""
     before = current_revision(url)
     if before != HEAD:
-        _with_connection(url, _upgrade)
+        with_connection(url, _upgrade)
     return before
+
+
+def known_revisions() -> frozenset[str]:
+    """Every schema that this version knows, from which it can upgrade."""
+    from alembic.script import ScriptDirectory
+
+    return frozenset(script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions())
 
 
 def _revision(connection: Connection) -> str | None:
@@ -58,7 +65,8 @@ def _upgrade(connection: Connection) -> None:
         ) from error
 
 
-def _with_connection(url: str, work: Callable[[Connection], T]) -> T:
+def with_connection(url: str, work: Callable[[Connection], T]) -> T:
+    """Runs `work` in one transaction, for commands that need no more than that."""
     if make_url(url).get_backend_name() == "sqlite":
         engine = create_engine(url)
         try:
