@@ -11,7 +11,7 @@ from typing import Annotated, Concatenate, ParamSpec, TypeVar, cast
 
 from fastapi import Depends, Header, Request, Response
 from pydantic import BaseModel
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, insert, select, tuple_
 
 from corral.api.callers import Caller
 from corral.api.tables import idempotent_answer
@@ -97,10 +97,12 @@ class Once:
         )
 
 
-def forget_old_answers(transaction: Transaction) -> int:
-    """Deletes answers that are past their 24 hours."""
-    old = idempotent_answer.c.created_at <= transaction.now - KEPT
-    return transaction.run(delete(idempotent_answer).where(old))
+def forget_old_answers(transaction: Transaction, most: int) -> int:
+    """Deletes up to `most` answers that are past their 24 hours."""
+    t = idempotent_answer.c
+    key = (t.principal_id, t.route, t.key_hash)
+    old = select(*key).where(t.created_at <= transaction.now - KEPT).limit(most)
+    return transaction.run(delete(idempotent_answer).where(tuple_(*key).in_(old)))
 
 
 def _hash(key: str) -> str:
