@@ -12,11 +12,10 @@ import pytest
 from tests.clocks import ShiftedClock
 from tests.databases import (
     TEMPLATE,
-    copy_sqlite,
     migrated_postgresql_template,
     migrated_sqlite_file,
     postgresql_database,
-    sqlite_url,
+    sqlite_database,
 )
 from tests.live import LiveCorral, running_corral
 from tests.postgres import Server, shared_server
@@ -78,23 +77,25 @@ def database_kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def database_url(database_kind: str, tmp_path: Path) -> Iterator[str]:
+def database_url(database_kind: str) -> Iterator[str]:
     """The address of a fresh, migrated database."""
+    run = current_run()
     if database_kind == "sqlite":
-        yield copy_sqlite(migrated_sqlite_file(current_run()), tmp_path)
+        with sqlite_database(run, migrated_sqlite_file(run)) as url:
+            yield url
     else:
-        with postgresql_database(migrated_postgresql_template(current_run()), TEMPLATE) as url:
+        with postgresql_database(migrated_postgresql_template(run), TEMPLATE) as url:
             yield url
 
 
 @pytest.fixture
-def empty_database_url(database_kind: str, tmp_path: Path) -> Iterator[str]:
+def empty_database_url(database_kind: str) -> Iterator[str]:
     """The address of a database without tables, for tests of the migrations."""
-    if database_kind == "sqlite":
-        yield sqlite_url(tmp_path / "empty.db")
-    else:
-        with postgresql_database(shared_server(current_run())) as url:
-            yield url
+    run = current_run()
+    with (
+        sqlite_database(run) if database_kind == "sqlite" else postgresql_database(shared_server(run)) as url
+    ):
+        yield url
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Fresh databases for tests: migrated once per run, then copied, which takes milliseconds."""
 
 import shutil
+import tempfile
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -44,17 +45,23 @@ def migrated_postgresql_template(run: TestRun) -> Server:
     return server
 
 
-def copy_sqlite(template: Path, folder: Path) -> str:
-    path = folder / "corral.db"
-    shutil.copyfile(template, path)
-    return sqlite_url(path)
+@contextmanager
+def sqlite_database(run: TestRun, template: Path | None = None) -> Iterator[str]:
+    """The address of a database file, a copy of the template if there is one, removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="sqlite-", dir=run.folder) as folder:
+        path = Path(folder) / "corral.db"
+        if template:
+            shutil.copyfile(template, path)
+        yield sqlite_url(path)
 
 
 @contextmanager
 def postgresql_database(server: Server, template: str = "template0") -> Iterator[str]:
     """The address of a new database, dropped afterwards together with connections left open."""
     name = f"test_{uuid.uuid4().hex}"
-    server.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+    # Before 15 this was the only way to copy, and could not be named.
+    strategy = "STRATEGY FILE_COPY" if server.version >= 15 else ""
+    server.execute(f"CREATE DATABASE {name} TEMPLATE {template} {strategy}")
     try:
         yield server.url(name)
     finally:

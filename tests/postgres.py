@@ -24,7 +24,7 @@ from pathlib import Path
 
 import asyncpg
 
-from tests.runs import TestRun
+from tests.runs import TestRun, fast_folder
 
 START_SECONDS = 60
 SETTINGS = {
@@ -56,6 +56,7 @@ class Server:
     port: int
     socket_directory: str
     user: str
+    version: int
 
     def url(self, database: str) -> str:
         return f"postgresql+asyncpg://{self.user}@127.0.0.1:{self.port}/{database}"
@@ -135,7 +136,7 @@ class _Cluster:
 
     def __init__(self) -> None:
         # Short, because the path of a unix socket may have 107 characters only.
-        self.folder = Path(tempfile.mkdtemp(prefix="corral-pg-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="corral-pg-", dir=fast_folder()))
         self.data = self.folder / "data"
         self.user = _unprivileged_user()
         self.process: subprocess.Popen[bytes] | None = None
@@ -155,7 +156,8 @@ class _Cluster:
             options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
             self.process = self._popen("postgres", *options)
             if self._wait_until_ready():
-                return Server(port=port, socket_directory=str(self.folder), user="corral")
+                version = int((self.data / "PG_VERSION").read_text())
+                return Server(port, str(self.folder), "corral", version)
             print(f"attempt {attempt + 1} on port {port} failed", flush=True)
         raise RuntimeError("PostgreSQL did not start in three attempts")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 _VARIABLE = "CORRAL_TEST_RUN"
 _STOP_SECONDS = 30
+_MEMORY_BYTES = 2 * 1024**3
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,17 @@ class TestRun:
             yield
 
 
+def fast_folder() -> str | None:
+    """Memory instead of a disk, if there is enough of it: copying a database is ten times faster there."""
+    memory = Path("/dev/shm")
+    if os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > _MEMORY_BYTES:
+        return str(memory)
+    return None
+
+
 def begin_run() -> None:
     """Called in the run's first process; workers inherit the variable."""
-    folder = tempfile.mkdtemp(prefix="corral-test-")
+    folder = tempfile.mkdtemp(prefix="corral-test-", dir=fast_folder())
     os.environ[_VARIABLE] = f"{os.getpid()}:{folder}"
 
 
