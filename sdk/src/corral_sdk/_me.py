@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from corral_sdk._decode import decode
 from corral_sdk._resource import UNCHANGED, Resource, given
 from corral_sdk.models import CreatedToken, OpenSession, Session, SshKey, Token, User
 
@@ -48,13 +49,13 @@ class Me(Resource):
     def revoke_session(self, session_id: str) -> None:
         self._delete("me", "sessions", session_id)
 
-    def revoke_other_sessions(self) -> None:
-        self._act("me", "sessions", "revoke-others")
+    def revoke_other_sessions(self) -> int:
+        """Ends all sessions but this one; how many there were."""
+        return int(self._act("me", "sessions", "revoke-others")["revoked"])
 
     def join(self, code: str) -> User:
         """Takes a seat of a join code with this account."""
-        self._act("me", "join", body={"code": code})
-        return self.get()
+        return decode(User, self._act("me", "join", body={"code": code}))
 
 
 class Tokens(Resource):

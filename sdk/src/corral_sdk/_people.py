@@ -4,7 +4,6 @@ from builtins import list as items
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from corral_sdk._decode import decode
 from corral_sdk._resource import UNCHANGED, Page, Resource, given
 from corral_sdk.models import (
     CreatedInvitation,
@@ -17,8 +16,8 @@ from corral_sdk.models import (
     Organisation,
     PermissionInfo,
     Role,
-    RoleGrant,
     User,
+    UserSummary,
 )
 
 __all__ = ["Grants", "Invitations", "JoinCodes", "Organisations", "Roles", "Users"]
@@ -128,32 +127,35 @@ class Users(Resource):
 
     def login_link(self, user_id: str) -> LoginLink:
         """A fresh one-time login link for someone."""
-        return decode(LoginLink, self._act("users", user_id, "login-link"))
+        return self._create(LoginLink, "users", user_id, "login-link", body=None)
+
+    def summary(self, organisation: str | None = None) -> UserSummary:
+        """How many people there are, how many wait, how many ways in are open."""
+        return self._get(UserSummary, "users", "summary", query={"organisation": organisation})
 
     def sessions(self, user_id: str) -> Iterator[OpenSession]:
         return self._each(OpenSession, "users", user_id, "sessions")
 
-    def revoke_sessions(self, user_id: str) -> None:
-        self._act("users", user_id, "sessions", "revoke")
+    def revoke_sessions(self, user_id: str) -> int:
+        """Ends all login sessions of someone; how many there were."""
+        return int(self._act("users", user_id, "sessions", "revoke")["revoked"])
 
-    def add_membership(self, user_id: str, organisation_id: str) -> None:
-        self._put("users", user_id, "memberships", organisation_id)
+    def add_membership(self, user_id: str, organisation_id: str) -> User:
+        return self._put(User, "users", user_id, "memberships", organisation_id)
 
     def remove_membership(self, user_id: str, organisation_id: str) -> None:
         self._delete("users", user_id, "memberships", organisation_id)
 
 
 class Grants(Resource):
-    """Roles that people hold."""
-
-    def list(self, user_id: str) -> Iterator[RoleGrant]:
-        return self._each(RoleGrant, "users", user_id, "grants")
+    """Roles that people hold; `User.roles` lists them."""
 
     def create(
         self, user_id: str, *, role_id: str, organisation_id: str, expires_at: datetime | None = None
-    ) -> RoleGrant:
+    ) -> User:
+        """Gives a role on an organisation and all below it; the person as they are then."""
         body = given(role_id=role_id, organisation_id=organisation_id, expires_at=expires_at)
-        return self._create(RoleGrant, "users", user_id, "grants", body=body)
+        return self._create(User, "users", user_id, "grants", body=body)
 
     def revoke(self, user_id: str, grant_id: str) -> None:
         self._delete("users", user_id, "grants", grant_id)
@@ -202,8 +204,8 @@ class Roles(Resource):
 class Invitations(Resource):
     """Links that let one person join."""
 
-    def list(self) -> Iterator[Invitation]:
-        return self._each(Invitation, "invitations")
+    def list(self, *, organisation: str | None = None) -> Iterator[Invitation]:
+        return self._each(Invitation, "invitations", query={"organisation": organisation})
 
     def create(
         self, *, organisation_id: str, role_id: str, mail: str | None = None, expires_in_hours: int = 168
@@ -220,8 +222,8 @@ class Invitations(Resource):
 class JoinCodes(Resource):
     """Codes for the blackboard: so many seats, for so long."""
 
-    def list(self) -> Iterator[JoinCode]:
-        return self._each(JoinCode, "join-codes")
+    def list(self, *, organisation: str | None = None) -> Iterator[JoinCode]:
+        return self._each(JoinCode, "join-codes", query={"organisation": organisation})
 
     def create(self, *, organisation_id: str, role_id: str, seats: int, expires_in_hours: int) -> JoinCode:
         body = given(

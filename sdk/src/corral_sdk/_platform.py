@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from corral_sdk._decode import decode
 from corral_sdk._problems import UnexpectedAnswerError, UnreachableError
-from corral_sdk._resource import Resource
+from corral_sdk._resource import Resource, given
 from corral_sdk._transport import API, Transport
 from corral_sdk.models import (
     Checklist,
     Event,
     LoginOptions,
     MailSettings,
+    MailTested,
     RegistrationSettings,
     System,
 )
@@ -21,6 +22,7 @@ from corral_sdk.models import (
 __all__ = ["SettingsResource", "SystemResource", "events"]
 
 _QUIET_SECONDS = 90.0
+_FIRST_WAIT_SECONDS = 0.5
 _LONGEST_WAIT_SECONDS = 10.0
 
 
@@ -44,25 +46,59 @@ class SettingsResource(Resource):
     def mail(self) -> MailSettings:
         return self._get(MailSettings, "settings", "mail")
 
+    def set_mail(
+        self,
+        *,
+        host: str | None,
+        port: int = 587,
+        encryption: str = "starttls",
+        user_name: str | None = None,
+        password: str | None = None,
+        sender: str | None = None,
+        generation: int | None = None,
+    ) -> MailSettings:
+        """Sets the mail server. `password` None keeps the stored one, empty forgets it."""
+        body = given(
+            host=host,
+            port=port,
+            encryption=encryption,
+            user_name=user_name,
+            password=password,
+            sender=sender,
+        )
+        return self._change("PUT", MailSettings, "settings", "mail", body=body, generation=generation)
+
+    def test_mail(self, to: str) -> MailTested:
+        """Sends a test mail now; raises `Problem` with what the mail server said."""
+        return decode(MailTested, self._act("settings", "mail", "test", body={"to": to}))
+
     def registration(self) -> RegistrationSettings:
         return self._get(RegistrationSettings, "settings", "registration")
+
+    def set_registration(
+        self, *, sign_up: bool, organisation_id: str, generation: int | None = None
+    ) -> RegistrationSettings:
+        body = given(sign_up=sign_up, organisation_id=organisation_id)
+        path = ("settings", "registration")
+        return self._change("PUT", RegistrationSettings, *path, body=body, generation=generation)
 
 
 def events(transport: Transport, last_event_id: str | None = None) -> Iterator[Event]:
     """Changes the caller may see, for ever; reconnects by itself and goes on after the last one seen."""
-    wait = 0.0
+    wait = _FIRST_WAIT_SECONDS
     while True:
         headers = {"Accept": "text/event-stream"}
         if last_event_id is not None:
             headers["Last-Event-ID"] = last_event_id
         try:
             with transport.stream(f"{API}/events", headers=headers, timeout_seconds=_QUIET_SECONDS) as lines:
-                wait = 0.0
+                wait = _FIRST_WAIT_SECONDS
                 for event in _parse(line.decode("utf-8").rstrip("\r\n") for line in lines):
                     last_event_id = event.id or last_event_id
-                    yield event
+                    if event.kind != "ready":
+                        yield event
         except (UnreachableError, OSError):
-            wait = min(_LONGEST_WAIT_SECONDS, wait * 2 or 0.5)
+            wait = min(_LONGEST_WAIT_SECONDS, wait * 2)
         time.sleep(wait)
 
 
@@ -78,15 +114,15 @@ def _parse(lines: Iterator[str]) -> Iterator[Event]:
             elif name:
                 fields[name] = value
             continue
-        if fields.get("event") in ("changed", "reset"):
+        if fields.get("event") in ("ready", "changed", "reset"):
             yield _event(fields, "\n".join(data))
         fields, data = {}, []
 
 
 def _event(fields: dict[str, str], data: str) -> Event:
     identifier = fields.get("id", "")
-    if fields["event"] == "reset":
-        return Event(id=identifier, kind="reset")
+    if fields["event"] != "changed":
+        return Event(id=identifier, kind=fields["event"])
     try:
         document = json.loads(data)
     except ValueError:

@@ -64,12 +64,12 @@ class Resource:
             if cursor is None:
                 return
 
-    def _create(self, kind: type[T], *path: str, body: Mapping[str, object]) -> T:
-        return decode(kind, self._transport.request("POST", _path(path), body=dict(body), create=True).json())
+    def _create(self, kind: type[T], *path: str, body: Mapping[str, object] | None) -> T:
+        return decode(kind, self._transport.request("POST", _path(path), body=body, create=True).json())
 
     def _act(self, *path: str, body: Mapping[str, object] | None = None) -> Any:
         """A POST that is no create; what it answers, or None."""
-        answer = self._transport.request("POST", _path(path), body=dict(body or {}))
+        answer = self._transport.request("POST", _path(path), body=body)
         return answer.json() if answer.body else None
 
     def _change(
@@ -80,9 +80,9 @@ class Resource:
             kind, self._transport.request(method, _path(path), body=dict(body), headers=headers).json()
         )
 
-    def _put(self, *path: str) -> None:
+    def _put(self, kind: type[T], *path: str) -> T:
         """Makes something be so; asking again changes nothing."""
-        self._transport.request("PUT", _path(path))
+        return decode(kind, self._transport.request("PUT", _path(path)).json())
 
     def _delete(self, *path: str, generation: int | None = None) -> None:
         self._transport.request("DELETE", _path(path), headers={"If-Match": _if_match(generation)})

@@ -12,22 +12,23 @@ __all__ = [
     "CreatedInvitation",
     "CreatedToken",
     "CreatedUser",
-    "Device",
     "Event",
+    "Gpu",
     "ImportResult",
     "ImportedRow",
     "Invitation",
     "JoinCode",
     "LoginLink",
     "LoginOptions",
-    "LoginProvider",
     "MachineFacts",
     "MailSettings",
+    "MailTested",
     "OpenSession",
     "Organisation",
     "OrganisationName",
     "PermissionInfo",
     "PermissionsHere",
+    "Provider",
     "RegistrationSettings",
     "Role",
     "RoleGrant",
@@ -36,6 +37,7 @@ __all__ = [
     "System",
     "Token",
     "User",
+    "UserSummary",
 ]
 
 
@@ -94,7 +96,7 @@ class Session:
 
 
 @dataclass(frozen=True)
-class LoginProvider:
+class Provider:
     key: str
     kind: str
 
@@ -103,7 +105,7 @@ class LoginProvider:
 class LoginOptions:
     organisation_name: str
     version: str
-    providers: tuple[LoginProvider, ...]
+    providers: tuple[Provider, ...]
     sign_up: bool
 
 
@@ -278,16 +280,35 @@ class AuditEntry:
 @dataclass(frozen=True)
 class AuditAction:
     key: str
-    description: str = ""
+    description: str
 
 
 @dataclass(frozen=True)
 class MailSettings:
+    """The outgoing mail server; without a host nothing is sent. The password is never shown."""
+
+    host: str | None
+    port: int
+    encryption: str
+    user_name: str | None
+    password_set: bool
+    sender: str | None
+    tested_at: datetime | None
     generation: int
 
 
 @dataclass(frozen=True)
+class MailTested:
+    to: str
+    tested_at: datetime
+
+
+@dataclass(frozen=True)
 class RegistrationSettings:
+    """Whether people may sign up, and where those who do belong."""
+
+    sign_up: bool
+    organisation_id: str
     generation: int
 
 
@@ -295,15 +316,28 @@ class RegistrationSettings:
 class ChecklistItem:
     key: str
     done: bool
+    count: int | None
 
 
 @dataclass(frozen=True)
 class Checklist:
     items: tuple[ChecklistItem, ...]
+    done: int
+    total: int
 
 
 @dataclass(frozen=True)
-class Device:
+class UserSummary:
+    people: int
+    pending: int
+    disabled: int
+    with_more_than_user_role: int
+    open_invitations: int
+    open_join_codes: int
+
+
+@dataclass(frozen=True)
+class Gpu:
     vendor: str
     model: str
     memory_mib: int
@@ -318,7 +352,7 @@ class MachineFacts:
     cpu_count: int
     cpu_model: str
     memory_mib: int
-    gpus: tuple[Device, ...]
+    gpus: tuple[Gpu, ...]
     gpus_simulated: bool
     gpu_driver: str | None
     gpu_note: str | None
@@ -328,6 +362,7 @@ class MachineFacts:
 class System:
     version: str
     database: str
+    started_at: datetime
     machine: MachineFacts
 
 

@@ -32,6 +32,7 @@ _COMMANDS = {
     "up": _Entry("up", "Start Corral on this machine.", _RUN),
     "doctor": _Entry("doctor", "Check what this machine has, what is missing and how to get it.", _RUN),
     "config": _Entry("config", "Show the settings and where each one came from.", _RUN),
+    "db": _Entry("db", "Back up, restore and upgrade the database.", _RUN),
     "version": _Entry("version", "Show the version.", _RUN),
     "login": _Entry("login", "Sign in to a Corral, here or elsewhere.", _ACCESS),
     "logout": _Entry("logout", "Forget the saved sign-in and revoke its token.", _ACCESS),
@@ -42,6 +43,7 @@ _COMMANDS = {
     "user": _Entry("users", "People: list, create, import, invite, grant, disable.", _PEOPLE),
     "role": _Entry("roles", "Roles and the permissions they are made of.", _PEOPLE),
     "audit": _Entry("audit", "Who did what, on what, when; search and export.", _WATCH),
+    "settings": _Entry("settings", "Outgoing mail, registration, the first-day checklist.", _WATCH),
 }
 
 

@@ -227,16 +227,17 @@ def grant(
     """Give someone a role, on an organisation and below."""
     client = connect()
     found, organisation = find_user(client, user), find_organisation(client, org)
-    given = client.grants.create(
+    wanted = find_role(client, role, organisation)
+    changed = client.grants.create(
         found.id,
-        role_id=find_role(client, role, organisation).id,
+        role_id=wanted.id,
         organisation_id=organisation.id,
         expires_at=instant(until, "--until", future=True),
     )
     if as_json:
-        print_json(encode(given))
+        print_json(encode(changed))
     else:
-        say(f"{found.name} is now {given.role_name} on {given.organisation_name}.")
+        say(f"{found.name} is now {wanted.name} on {organisation.name}.")
 
 
 @app.command()
@@ -290,8 +291,11 @@ def sign_out(user: _User, as_json: Json = False) -> None:
     """End all login sessions of someone."""
     client = connect()
     found = find_user(client, user)
-    client.users.revoke_sessions(found.id)
-    _answer(found, "All sessions of {name} have ended.", as_json)
+    ended = client.users.revoke_sessions(found.id)
+    if as_json:
+        print_json({"id": found.id, "name": found.name, "revoked": ended})
+    else:
+        say(f"{ended} sessions of {found.name} have ended.")
 
 
 @app.command()

@@ -1,0 +1,145 @@
+"""`corral db`: backup, restore and upgrade of the database, on the machine that has it."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from asyncpg import PostgresError
+from sqlalchemy.exc import DBAPIError
+
+from corral.cli.frame import Json, Yes, new_app
+from corral.cli.output import print_json, say
+from corral.cli.refusals import CommandError
+from corral.server.lock import HomeInUseError, lock_home
+from corral.server.settings import Settings, mask_database_url
+from corral.server.settings_sources import load_settings
+from corral.store import backup as backups
+from corral.store.migrate import HEAD, SchemaError
+from corral.store.migrate import upgrade as upgrade_schema
+
+app = new_app(help="Back up, restore and upgrade the database.")
+
+_Home = Annotated[str | None, typer.Option(metavar="DIRECTORY", help="Data directory.")]
+_Config = Annotated[Path | None, typer.Option(metavar="FILE", help="Settings file.")]
+
+
+@app.command()
+def backup(
+    destination: Annotated[
+        Path | None,
+        typer.Argument(help="New file, or a folder; backups in the data directory if left out."),
+    ] = None,
+    home: _Home = None,
+    config: _Config = None,
+    as_json: Json = False,
+) -> None:
+    """Write a backup: the database and its keys, in one file. Corral may run meanwhile."""
+    settings = _settings(home, config)
+    if destination is None:
+        destination = settings.home / "backups"
+        destination.mkdir(mode=0o700, exist_ok=True)
+    with _explained(settings):
+        made = backups.backup(settings.database_url_resolved, settings.home, destination.expanduser())
+    size = made.stat().st_size
+    if as_json:
+        print_json({"file": str(made), "bytes": size})
+    else:
+        say(f"Wrote {made} ({size} bytes). It holds all data and the keys: keep it as safe as they are.")
+
+
+@app.command()
+def restore(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="A file that corral db backup wrote.")],
+    yes: Yes = False,
+    home: _Home = None,
+    config: _Config = None,
+    as_json: Json = False,
+) -> None:
+    """Put a backup in the place of the database. Corral must not run; what was there is kept."""
+    settings = _settings(home, config, make=True)
+    if not yes:
+        typer.confirm(f"Replace the database of {settings.home} by {source}?", abort=True, err=True)
+    with _locked(settings.home), _explained(settings):
+        restored = backups.restore(settings.database_url_resolved, settings.home, source.expanduser())
+    manifest = restored.manifest
+    if as_json:
+        print_json(
+            {
+                "created_at": manifest.created_at,
+                "version": manifest.version,
+                "schema_revision": manifest.schema_revision,
+                "upgrade_needed": restored.upgrade_needed,
+                "kept": restored.kept,
+            }
+        )
+        return
+    say(f"Restored the backup of {manifest.created_at}, made by Corral {manifest.version}.")
+    if restored.kept:
+        say(f"What was there before is kept: {restored.kept}")
+    if restored.upgrade_needed:
+        say("Its schema is older; the next corral up or corral db upgrade brings it up to date.")
+
+
+@app.command()
+def upgrade(home: _Home = None, config: _Config = None, as_json: Json = False) -> None:
+    """Bring the database to the schema of this version, after a backup. corral up does the same."""
+    settings = _settings(home, config, make=True)
+    url = settings.database_url_resolved
+    with _locked(settings.home), _explained(settings):
+        saved = backups.backup_before_upgrade(url, settings.home)
+        before = upgrade_schema(url)
+    if as_json:
+        print_json({"from": before, "to": HEAD, "backup": str(saved) if saved else None})
+    elif before == HEAD:
+        say(f"The database has the schema of this version already ({HEAD}).")
+    else:
+        say(f"Upgraded the database from {before or 'nothing'} to {HEAD}.")
+        if saved:
+            say(f"Backup of what was there: {saved}")
+
+
+def _settings(home: str | None, config: Path | None, *, make: bool = False) -> Settings:
+    settings = load_settings({"home": home} if home else {}, os.environ, config).settings
+    os.umask(0o077)
+    if make:
+        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not settings.home.is_dir():
+        raise CommandError(
+            f"There is no data directory {settings.home}.", remedy="Name it with --home or CORRAL_HOME."
+        )
+    return settings
+
+
+@contextmanager
+def _locked(home: Path) -> Iterator[None]:
+    try:
+        descriptor = lock_home(home)
+    except HomeInUseError as error:
+        raise CommandError(
+            f"Corral runs in {home}" + (f" (process {error.pid})." if error.pid else "."),
+            remedy="Stop it first: " + (f"kill {error.pid}" if error.pid else "Ctrl-C in its terminal."),
+        ) from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _explained(settings: Settings) -> Iterator[None]:
+    try:
+        yield
+    except backups.BackupError as error:
+        raise CommandError(error.detail, remedy=error.remedy) from None
+    except SchemaError as error:
+        raise CommandError("The database cannot be upgraded.", f"{error}.") from None
+    except (DBAPIError, PostgresError, OSError) as error:
+        cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        raise CommandError(
+            f"The database {mask_database_url(settings.database_url_resolved)} cannot be used.",
+            f"{cause}.",
+            "Check database_url (corral config show), and that the server runs and lets you in.",
+        ) from None
