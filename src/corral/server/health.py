@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
 from sqlalchemy import select
 
 from corral.api import metrics
@@ -39,7 +40,7 @@ async def get_metrics(caller: Annotated[Caller, Requires(Permission.SYSTEM_READ)
     return Response(metrics.exposition(), media_type=metrics.CONTENT_TYPE)
 
 
-@router.get("/api/v1/openapi.json", response_class=Response, include_in_schema=False)
+@router.get("/api/v1/openapi.json", response_class=JSONResponse, include_in_schema=False)
 async def get_description(request: Request, caller: SignedInCaller) -> dict[str, object]:  # noqa: ARG001
     return describe(request.app)
 
