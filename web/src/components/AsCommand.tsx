@@ -4,8 +4,8 @@ import { CopyButton } from './Copy';
 import { CodeIcon } from './icons';
 
 export interface Scriptable {
-  /** The corral command that shows or does the same. */
-  cli: string;
+  /** The corral command that shows or does the same, where there is one. */
+  cli?: string;
   /** Method and path of the API call, e.g. "GET /api/v1/users". */
   api: string;
   /** JSON body of the call, where it has one. */
@@ -23,7 +23,7 @@ export function AsCommand({ cli, api, body }: Scriptable) {
       placement="bottomRight"
       content={
         <div style={{ width: 420, maxWidth: '80vw' }}>
-          <CodeBlock title={t('asCommand.cli')} text={cli} />
+          {cli && <CodeBlock title={t('asCommand.cli')} text={cli} />}
           <CodeBlock title={t('asCommand.api')} text={call} />
         </div>
       }

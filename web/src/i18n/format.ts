@@ -24,8 +24,9 @@ export function moment(at: Date, language: Language, now: Date = new Date()): st
 export function day(at: Date, language: Language, now: Date = new Date()): string {
   const year = at.getFullYear() === now.getFullYear() ? undefined : 'numeric';
   const text = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, { year, month: language === 'en' ? 'short' : 'long', day: 'numeric' }).format(at);
-  // A space between Han and digits, as everywhere in the console.
-  return language === 'en' ? text : text.replace(/(\d)(\p{Script=Han})/gu, '$1 $2').replace(/(\p{Script=Han})(\d)/gu, '$1 $2');
+  // A space between Han and digits, as everywhere in the console; a date does not break across lines.
+  const spaced = text.replace(/(\d)(\p{Script=Han})/gu, '$1 $2').replace(/(\p{Script=Han})(\d)/gu, '$1 $2');
+  return spaced.replaceAll(' ', '\u00a0');
 }
 
 /** 41 s, 14 min, 2 h 04 min, 3 days. */

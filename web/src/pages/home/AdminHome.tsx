@@ -25,8 +25,9 @@ export function AdminHome() {
     <Page
       title={t('menu.home')}
       live
+      scoped
       answer={<Answer />}
-      actions={<AsCommand cli="corral doctor" api="GET /api/v1/checklist" />}
+      actions={<AsCommand cli="corral settings checklist" api="GET /api/v1/checklist" />}
       rail={hasPermission(session, 'system.read') && <Machine />}
       panel={naming && <NameOrganisation onClose={() => setNaming(false)} />}
     >

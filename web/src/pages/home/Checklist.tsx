@@ -44,7 +44,7 @@ export function Checklist({ onNameOrganisation }: { onNameOrganisation: () => vo
               <div className="strong">{title}</div>
               <div className="small text-2">{text}</div>
             </div>
-            {act && action && <Button size="small" onClick={act}>{action}</Button>}
+            {!done && act && action && <Button size="small" onClick={act}>{action}</Button>}
           </li>
         );
       })}

@@ -2,22 +2,28 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { body, client } from '../../api/client';
 import { keys } from '../../api/keys';
+import type { AuditEntry } from '../../api/models';
 import { useActionWords } from '../../components/action-words';
 import { Glyph } from '../../components/icons';
 import { ErrorState, SkeletonRows } from '../../components/States';
+import { useLookingAt } from '../../shell/looking-at';
 import { useFormat } from '../../i18n/format';
 
 const SHOWN = 8;
+
+/** Signing in or changing the own password: naming the person twice says nothing. */
+const aboutSelf = ({ actor_id, object_id, action }: AuditEntry): boolean => actor_id === object_id && /^(session|password)\./.test(action);
 
 /** The newest entries of the audit log: when, who, what, on what. */
 export function LastChanges() {
   const { t } = useTranslation();
   const { moment } = useFormat();
   const words = useActionWords();
+  const { organisation } = useLookingAt();
+  const query = { limit: SHOWN, organisation: organisation?.id };
   const entries = useQuery({
-    queryKey: [...keys.audit, 'newest'],
-    queryFn: async () => (await body(client.GET('/api/v1/audit', { params: { query: { limit: SHOWN } } }))).items,
-    refetchInterval: 30_000,
+    queryKey: [...keys.audit, 'newest', query],
+    queryFn: async () => (await body(client.GET('/api/v1/audit', { params: { query } }))).items,
   });
   if (entries.error) return <ErrorState error={entries.error} what={t('home.admin.changes')} onRetry={() => void entries.refetch()} />;
   if (!entries.data) return <SkeletonRows rows={SHOWN} height={33} />;
@@ -28,7 +34,7 @@ export function LastChanges() {
         <li key={entry.id} className="row change">
           <span className="small text-3 change-time">{moment(entry.at)}</span>
           <span className="grow">
-            <span className="strong">{entry.actor_name || t('audit.nobody')}</span> <span className="text-2">{words(entry.action)}</span> {entry.object_name}
+            <span className="strong">{entry.actor_name || t('audit.nobody')}</span> <span className="text-2">{words(entry.action)}</span> {aboutSelf(entry) ? null : entry.object_name}
           </span>
           {entry.result === 'refused' && (
             <span className="chip amber">

@@ -7,6 +7,7 @@ import { ErrorState, SkeletonRows } from '../../components/States';
 import { useFormat } from '../../i18n/format';
 
 const MIB = 1024 * 1024;
+const databases: Record<System['database'], string> = { sqlite: 'SQLite', postgresql: 'PostgreSQL' };
 
 /** What was found on the machine Corral runs on. */
 export function Machine() {
@@ -33,7 +34,7 @@ function Facts({ system }: { system: System }) {
       <Fact name={t('home.machine.memory')}>{gibibytes(machine.memory_mib * MIB)}</Fact>
       <Fact name={t('home.machine.gpus')} second={machine.gpu_note}>{gpus(machine.gpus, t('home.machine.noGpus'), gibibytes)}</Fact>
       <Fact name={t('home.machine.version')}>{system.version}</Fact>
-      <Fact name={t('home.machine.database')}>{system.database}</Fact>
+      <Fact name={t('home.machine.database')}>{databases[system.database]}</Fact>
     </dl>
   );
 }

@@ -2,7 +2,6 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Button, Form } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { body, client } from '../../api/client';
-import { keys } from '../../api/keys';
 import { sessionQuery, useMe, useSignOut } from '../../api/session';
 import { ProblemNotice } from '../../components/States';
 import { useSubmit } from '../../components/useSubmit';
@@ -23,8 +22,7 @@ export default function FirstPasswordPage() {
     form,
     ({ new_password }: { new_password: string }) => body(client.POST('/api/v1/me/password', { body: { new_password } })),
     () => {
-      queries.removeQueries({ queryKey: keys.session });
-      void queries.fetchQuery(sessionQuery).then(() => go('/'));
+      void queries.fetchQuery({ ...sessionQuery, staleTime: 0 }).then(() => go('/'));
     },
   );
   return (
@@ -33,7 +31,7 @@ export default function FirstPasswordPage() {
         {error !== null && <ProblemNotice error={error} />}
         {/* Password managers file the new password under this name. */}
         <input type="text" name="username" autoComplete="username" defaultValue={me.name} hidden />
-        <PasswordField name="new_password" label={t('password.new')} purpose="new-password" hint={t('form.atLeast', { count: PASSWORD_MINIMUM })} minimum={PASSWORD_MINIMUM} />
+        <PasswordField first name="new_password" label={t('password.new')} purpose="new-password" hint={t('form.atLeast', { count: PASSWORD_MINIMUM })} minimum={PASSWORD_MINIMUM} />
         <Button type="primary" htmlType="submit" block disabled={busy} style={{ marginTop: 8 }}>{t('password.first.set')}</Button>
       </Form>
     </Door>

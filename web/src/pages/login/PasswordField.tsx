@@ -9,10 +9,12 @@ interface Props {
   purpose: 'current-password' | 'new-password';
   hint?: string;
   minimum?: number;
+  /** The one thing to do on its page. */
+  first?: boolean;
 }
 
 /** A password with a caps-lock hint. */
-export function PasswordField({ name, label, purpose, hint, minimum }: Props) {
+export function PasswordField({ name, label, purpose, hint, minimum, first = false }: Props) {
   const { t } = useTranslation();
   const [capsLock, setCapsLock] = useState(false);
   const watch = (event: KeyboardEvent) => setCapsLock(event.getModifierState('CapsLock'));
@@ -23,7 +25,8 @@ export function PasswordField({ name, label, purpose, hint, minimum }: Props) {
       extra={capsLock ? <span role="status" style={{ color: 'var(--c-amber)' }}>{t('door.capsLock')}</span> : hint}
       rules={[{ required: true, message: t('form.needed', { field: label }) }, ...(minimum ? [{ min: minimum, message: t('form.atLeast', { count: minimum }) }] : [])]}
     >
-      <Input.Password autoComplete={purpose} onKeyDown={watch} onKeyUp={watch} onBlur={() => setCapsLock(false)} />
+      {/* eslint-disable-next-line jsx-a11y/no-autofocus -- only where nothing else is to be done */}
+      <Input.Password autoFocus={first} autoComplete={purpose} onKeyDown={watch} onKeyUp={watch} onBlur={() => setCapsLock(false)} />
     </Form.Item>
   );
 }

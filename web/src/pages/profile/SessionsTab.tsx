@@ -41,7 +41,7 @@ export function SessionsTab(frame: TabProps) {
       answer={rows ? <AnswerLine consequence={others > 0 ? t('profile.sessions.others', { count: others }) : t('profile.sessions.onlyHere')}>{t('profile.sessions.answer', { count: rows.length })}</AnswerLine> : <SkeletonAnswer />}
       actions={
         <>
-          <AsCommand cli="corral session list" api="GET /api/v1/me/sessions" />
+          <AsCommand api="GET /api/v1/me/sessions" />
           {others > 0 && <Button danger onClick={() => setEndingOthers(true)}>{t('profile.sessions.endOthers', { count: others })}</Button>}
         </>
       }

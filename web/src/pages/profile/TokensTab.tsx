@@ -91,7 +91,7 @@ function TokenTable({ rows, onRevoke, onNew }: { rows: Token[] | undefined; onRe
     <DataTable
       label={t('profile.tokens.tab')}
       rows={rows}
-      empty={<EmptyState title={t('profile.tokens.none')} text={t('profile.tokens.noneText')} command="corral token create ci --days 30" actions={<Button type="primary" onClick={onNew}>{t('profile.tokens.new')}</Button>} />}
+      empty={<EmptyState title={t('profile.tokens.none')} text={t('profile.tokens.noneText')} command="corral token create ci --until 30d" actions={<Button type="primary" onClick={onNew}>{t('profile.tokens.new')}</Button>} />}
       columns={[
         { title: t('field.name'), render: (_, token) => <span className="strong">{token.name}</span> },
         { title: t('profile.tokens.scopes'), render: (_, token) => <span className="text-2">{scopes(token)}</span> },

@@ -8,7 +8,6 @@ import type { MailSettings } from '../../api/models';
 import { mailSettingsQuery } from '../../api/platform';
 import { ProblemNotice } from '../../components/States';
 import { useSubmit } from '../../components/useSubmit';
-import { MailTest } from './MailTest';
 
 interface Values {
   host?: string | null;
@@ -21,7 +20,7 @@ interface Values {
 }
 
 /** The outgoing mail server with its test. The password is never shown again. */
-export function MailForm({ settings, mayChange }: { settings: MailSettings; mayChange: boolean }) {
+export function MailForm({ settings, mayChange, onChanged }: { settings: MailSettings; mayChange: boolean; onChanged: () => void }) {
   const { t } = useTranslation();
   const queries = useQueryClient();
   const [changed, setChanged] = useState(false);
@@ -42,45 +41,45 @@ export function MailForm({ settings, mayChange }: { settings: MailSettings; mayC
     },
   );
   return (
-    <>
-      <Form<Values>
-        className="form spaced"
-        form={form}
-        layout="vertical"
-        disabled={!mayChange}
-        onFinish={submit}
-        onValuesChange={() => setChanged(true)}
-        initialValues={{ host: settings.host, port: settings.port, encryption: settings.encryption, sender: settings.sender, user_name: settings.user_name }}
-      >
-        {error !== null && <ProblemNotice error={error} />}
-        <div className="pair">
-          <Form.Item name="host" label={t('settings.host')} extra={t('settings.hostHint')}>
-            <Input spellCheck={false} autoCapitalize="none" placeholder={t('settings.hostExample')} />
-          </Form.Item>
-          <Form.Item name="port" label={t('settings.port')} rules={[{ required: true, message: t('form.needed', { field: t('settings.port') }) }]}>
-            <InputNumber min={1} max={65535} controls={false} style={{ width: '100%' }} />
-          </Form.Item>
-        </div>
-        <Form.Item name="encryption" label={t('settings.encryption')}>
-          <Select options={(['starttls', 'tls', 'none'] as const).map((value) => ({ value, label: t(`settings.${value}`) }))} />
+    <Form<Values>
+      className="form spaced"
+      form={form}
+      layout="vertical"
+      disabled={!mayChange}
+      onFinish={submit}
+      onValuesChange={() => {
+        setChanged(true);
+        onChanged();
+      }}
+      initialValues={{ host: settings.host, port: settings.port, encryption: settings.encryption, sender: settings.sender, user_name: settings.user_name }}
+    >
+      {error !== null && <ProblemNotice error={error} />}
+      <div className="pair">
+        <Form.Item name="host" label={t('settings.host')} extra={t('settings.hostHint')}>
+          <Input spellCheck={false} autoCapitalize="none" placeholder={t('settings.hostExample')} />
         </Form.Item>
-        <Form.Item name="sender" label={t('settings.sender')} extra={t('settings.senderHint')} rules={[{ type: 'email', message: t('form.mail') }]}>
-          <Input type="email" autoComplete="off" placeholder={t('settings.senderExample')} />
+        <Form.Item name="port" label={t('settings.port')} rules={[{ required: true, message: t('form.needed', { field: t('settings.port') }) }]}>
+          <InputNumber min={1} max={65535} controls={false} style={{ width: '100%' }} />
         </Form.Item>
-        <Form.Item name="user_name" label={t('settings.userName')}>
-          <Input autoComplete="off" spellCheck={false} autoCapitalize="none" />
+      </div>
+      <Form.Item name="encryption" label={t('settings.encryption')}>
+        <Select options={(['starttls', 'tls', 'none'] as const).map((value) => ({ value, label: t(`settings.${value}`) }))} />
+      </Form.Item>
+      <Form.Item name="sender" label={t('settings.sender')} extra={t('settings.senderHint')} rules={[{ type: 'email', message: t('form.mail') }]}>
+        <Input type="email" autoComplete="off" placeholder={t('settings.senderExample')} />
+      </Form.Item>
+      <Form.Item name="user_name" label={t('settings.userName')}>
+        <Input autoComplete="off" spellCheck={false} autoCapitalize="none" />
+      </Form.Item>
+      <Form.Item name="password" label={t('settings.password')} extra={settings.password_set ? t('settings.passwordKept') : undefined}>
+        <Input.Password autoComplete="new-password" />
+      </Form.Item>
+      {settings.password_set && (
+        <Form.Item name="forget" valuePropName="checked">
+          <Checkbox>{t('settings.passwordForget')}</Checkbox>
         </Form.Item>
-        <Form.Item name="password" label={t('settings.password')} extra={settings.password_set ? t('settings.passwordKept') : undefined}>
-          <Input.Password autoComplete="new-password" />
-        </Form.Item>
-        {settings.password_set && (
-          <Form.Item name="forget" valuePropName="checked">
-            <Checkbox>{t('settings.passwordForget')}</Checkbox>
-          </Form.Item>
-        )}
-        <Button type="primary" htmlType="submit" disabled={busy || !changed || !mayChange}>{t('settings.saveMail')}</Button>
-      </Form>
-      {mayChange && <MailTest settings={settings} changed={changed} />}
-    </>
+      )}
+      <Button type="primary" htmlType="submit" disabled={busy || !changed || !mayChange}>{t('settings.saveMail')}</Button>
+    </Form>
   );
 }

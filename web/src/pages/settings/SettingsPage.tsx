@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { mailSettingsQuery, registrationSettingsQuery } from '../../api/platform';
 import { useMay } from '../../api/session';
@@ -7,6 +8,7 @@ import { AnswerLine, Page, Section } from '../../components/Page';
 import { ErrorState, Notice, SkeletonAnswer, SkeletonRows } from '../../components/States';
 import { useFormat } from '../../i18n/format';
 import { MailForm } from './MailForm';
+import { MailTest } from './MailTest';
 import { RegistrationForm } from './RegistrationForm';
 
 /** What an administrator changes while Corral runs: mail and registration. */
@@ -15,19 +17,26 @@ export default function SettingsPage() {
   const mayChange = useMay()('settings.manage');
   const mail = useQuery(mailSettingsQuery);
   const registration = useQuery(registrationSettingsQuery);
+  // The generation that the mail form has unsaved changes of.
+  const [changedFrom, setChangedFrom] = useState<number | null>(null);
   return (
     <Page
       title={t('menu.settings')}
       crumbs={[{ title: t('menu.platform') }]}
       answer={<Answer />}
-      actions={<AsCommand cli="corral config show" api="GET /api/v1/settings/mail" />}
+      actions={<AsCommand cli="corral settings mail show" api="GET /api/v1/settings/mail" />}
     >
       {!mayChange && <Notice tone="warning">{t('settings.readOnly')}</Notice>}
       <Section title={t('settings.mail')}>
         {mail.error && <ErrorState error={mail.error} what={t('settings.mail')} onRetry={() => void mail.refetch()} />}
         {mail.isPending && <SkeletonRows rows={5} height={56} />}
-        {mail.data && <MailForm key={mail.data.generation} settings={mail.data} mayChange={mayChange} />}
+        {mail.data && <MailForm key={mail.data.generation} settings={mail.data} mayChange={mayChange} onChanged={() => setChangedFrom(mail.data.generation)} />}
       </Section>
+      {mail.data && mayChange && (
+        <Section title={t('settings.test')}>
+          <MailTest settings={mail.data} changed={changedFrom === mail.data.generation} />
+        </Section>
+      )}
       <Section title={t('settings.registration')}>
         {registration.error && <ErrorState error={registration.error} what={t('settings.registration')} onRetry={() => void registration.refetch()} />}
         {registration.isPending && <SkeletonRows rows={2} height={56} />}
