@@ -10,7 +10,7 @@ Done = Callable[..., Any]
 
 
 def use_mail_server(done: Done, port: int) -> None:
-    server = ["--host", "127.0.0.1", "--port", str(port), "--encryption", "none"]
+    server = ["--host", "127.0.0.1", "--port", str(port), "--encryption", "starttls"]
     done("settings", "mail", "set", *server, "--sender", "corral@example.org")
 
 
@@ -19,10 +19,11 @@ def test_what_is_not_given_stays_as_it_is(admin: Corral, done: Done) -> None:
     use_mail_server(done, port)
     changed = done("settings", "mail", "set", "--sender", "gpus@example.org")
     assert (changed["host"], changed["port"], changed["sender"]) == ("127.0.0.1", port, "gpus@example.org")
-    assert f"127.0.0.1, port {port}, none" in admin("settings", "mail", "show").out
+    assert f"127.0.0.1, port {port}, starttls" in admin("settings", "mail", "show").out
 
 
-def test_a_password_is_stored_and_never_shown(admin: Corral) -> None:
+def test_a_password_is_stored_and_never_shown(admin: Corral, done: Done) -> None:
+    use_mail_server(done, free_port())
     stored = admin(
         "settings", "mail", "set", "--user-name", "corral", "--password-stdin", "--json", stdin="s3cret\n"
     )
