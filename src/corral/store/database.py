@@ -9,7 +9,6 @@ look at the result afterwards is woken by a hint.
 """
 
 import asyncio
-import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
-from sqlalchemy import Connection, Engine, Executable, Row, create_engine, event, func, make_url, select
+from sqlalchemy import Connection, Engine, Executable, Row, create_engine, event, func, make_url, select, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
@@ -35,8 +34,11 @@ Observer = Callable[[Verb, float, bool], None]
 AnyRow = Row[*tuple[Any, ...]]
 
 _READERS = 4
-_WRITE_ATTEMPTS = 10
+_REPETITIONS = 20
 _SERIALISATION_FAILURES = {"40001", "40P01"}
+# A lock that conflicts with nothing but itself. A statement of this kind takes no snapshot: what the
+# transaction sees begins after it has waited, which no lock by a function call would give.
+_LINE_UP = text("LOCK TABLE alembic_version IN SHARE UPDATE EXCLUSIVE MODE")
 
 
 def utc_now() -> datetime:
@@ -193,11 +195,14 @@ class _Postgresql:
         import asyncpg  # here, because SQLite does not need it
 
         self._unreachable = (OSError, asyncpg.PostgresError)
-        self._engine: AsyncEngine = create_async_engine(url, pool_size=8, max_overflow=8, pool_pre_ping=True)
+        self._engine: AsyncEngine = create_async_engine(
+            url, pool_size=8, max_overflow=8, pool_pre_ping=True, hide_parameters=True
+        )
         self._reader = self._engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
         self._writer = self._engine.execution_options(isolation_level="SERIALIZABLE")
+        self._line = asyncio.Lock()
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         return await self._in(self._reader, work)
@@ -215,18 +220,34 @@ class _Postgresql:
             raise
 
     async def write(self, work: Callable[[Connection], T]) -> T:
-        for attempt in range(_WRITE_ATTEMPTS):
-            try:
-                return await self._in(self._writer, work)
-            except DBAPIError as error:
-                state = getattr(error.orig, "sqlstate", None)
-                if state not in _SERIALISATION_FAILURES or attempt == _WRITE_ATTEMPTS - 1:
-                    raise
-            await asyncio.sleep(random.uniform(0, 0.002 * 2**attempt))  # noqa: S311
-        raise AssertionError("unreachable")
+        try:
+            return await self._in(self._writer, work)
+        except DBAPIError as error:
+            if not _collided(error):
+                raise
+
+        # Those who got in each other's way line up, in this process and among all, instead of colliding
+        # again and again; only one of a process waits with a connection in its hands.
+        def in_line(connection: Connection) -> T:
+            connection.execute(_LINE_UP)
+            return work(connection)
+
+        async with self._line:
+            for _ in range(_REPETITIONS):
+                try:
+                    return await self._in(self._writer, in_line)
+                except DBAPIError as error:
+                    if not _collided(error):
+                        raise
+                    last = error
+        raise OperationalError(last.statement, None, last.orig or last) from last
 
     async def close(self) -> None:
         await self._engine.dispose()
+
+
+def _collided(error: DBAPIError) -> bool:
+    return getattr(error.orig, "sqlstate", None) in _SERIALISATION_FAILURES
 
 
 def _sqlite_engine(url: str, *, begin: str, pool_size: int, read_only: bool) -> Engine:
@@ -235,6 +256,7 @@ def _sqlite_engine(url: str, *, begin: str, pool_size: int, read_only: bool) -> 
         pool_size=pool_size,
         max_overflow=0,
         pool_reset_on_return=None,
+        hide_parameters=True,  # they hold hashes of passwords and secrets; errors end up in logs
         connect_args={"check_same_thread": False, "timeout": 30, "isolation_level": None},
     )
 
