@@ -1,5 +1,6 @@
 """Building blocks of the API's models: strict input, cleaned text, instants in UTC."""
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -14,7 +15,10 @@ from pydantic import (
 )
 
 from corral.core.ids import PATTERN
-from corral.core.text import clean_name, has_control_characters
+from corral.core.refusals import Invalid
+from corral.core.text import clean_name, has_control_characters, name_key
+
+LONGEST_NAME_KEY = 240
 
 
 class Output(BaseModel):
@@ -29,9 +33,28 @@ class Input(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class Change(Input):
+    """What a PATCH takes: what is left out stays as it is."""
+
+    def given(self, *, may_be_empty: Collection[str] = ()) -> dict[str, Any]:
+        """The fields that were sent; null is refused where there must be a value."""
+        fields = self.model_dump(exclude_unset=True)
+        for name, value in fields.items():
+            if value is None and name not in may_be_empty:
+                raise Invalid.field(f"body.{name}", "It cannot be empty.", "Give a value, or leave it out.")
+        return fields
+
+
 def _without_control_characters(text: str) -> str:
     if has_control_characters(text):
         raise ValueError("it has control characters or invisible marks")
+    return text
+
+
+def _comparable(text: str) -> str:
+    # A few characters stand for whole words; what names are compared by must fit its column.
+    if len(name_key(text)) > LONGEST_NAME_KEY:
+        raise ValueError("it is too long once its characters are written out")
     return text
 
 
@@ -54,6 +77,7 @@ Name = Annotated[
     BeforeValidator(_cleaned, json_schema_input_type=str),
     StringConstraints(min_length=1, max_length=120),
     AfterValidator(_without_control_characters),
+    AfterValidator(_comparable),
 ]
 Text = Annotated[str, StringConstraints(max_length=400), AfterValidator(_without_control_characters)]
 Search = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(_storable)]

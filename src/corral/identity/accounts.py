@@ -58,7 +58,8 @@ def change_profile(
     row = transaction.first(select(user).where(user.c.id == caller.user_id))
     assert row is not None
     expected.check(row.generation)
-    return apply_change(transaction, caller, row, change.model_dump(exclude_unset=True))
+    wanted = change.given(may_be_empty={"mail", "language", "theme"})
+    return apply_change(transaction, caller, row, wanted)
 
 
 def stored_password(transaction: Transaction, user_id: str) -> AnyRow | None:

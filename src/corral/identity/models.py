@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from corral.api.models import Id, Input, Instant, Mail, Name, Output, Secret, Text
+from corral.api.models import Change, Id, Input, Instant, Mail, Name, Output, Secret, Text
 from corral.core.permissions import Permission
 from corral.identity.rules import PASSWORD_LENGTH, RESERVED_NAMES, USER_NAME, USER_NAME_LENGTH
 
@@ -63,7 +63,7 @@ class NewOrganisation(Input):
     name: Name
 
 
-class OrganisationChange(Input):
+class OrganisationChange(Change):
     name: Name | None = None
     parent_id: Id | None = Field(None, description="Moves it, with all below it.")
 
@@ -116,7 +116,7 @@ class CreatedUser(Output):
     login_link: LoginLink = Field(description="Hand it to them; they choose a password when they use it.")
 
 
-class UserChange(Input):
+class UserChange(Change):
     display_name: Name | None = None
     mail: Mail | None = None
     priority: Priority | None = None
@@ -201,7 +201,7 @@ class NewRole(Input):
     permissions: Annotated[list[Permission], Field(min_length=1, max_length=len(Permission))]
 
 
-class RoleChange(Input):
+class RoleChange(Change):
     name: Name | None = None
     description: Text | None = None
     permissions: Annotated[list[Permission], Field(min_length=1, max_length=len(Permission))] | None = None
@@ -319,7 +319,7 @@ class Session(Output):
     expires_at: Instant | None
 
 
-class ProfileChange(Input):
+class ProfileChange(Change):
     display_name: Name | None = None
     mail: Mail | None = None
     language: Language | None = None

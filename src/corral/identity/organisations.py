@@ -83,11 +83,14 @@ def change_organisation(
 ) -> Organisation:
     node = find_node(transaction, caller, node_id, Permission.ORGANISATIONS_MANAGE)
     expected.check(node.generation)
-    name = change.name or node.name
+    wanted = change.given()
+    name = wanted.get("name", node.name)
     parent_id, path = node.parent_id, node.path
-    if change.parent_id is not None and change.parent_id != node.parent_id:
-        parent = _new_parent(transaction, caller, node, change.parent_id)
+    if wanted.get("parent_id", parent_id) != parent_id:
+        parent = _new_parent(transaction, caller, node, wanted["parent_id"])
         parent_id, path = parent.id, child_path(parent.path, node.id)
+    if (name, parent_id) == (node.name, node.parent_id):
+        return get_organisation(transaction, caller, node.id)
     if parent_id is not None and (name != node.name or parent_id != node.parent_id):
         _refuse_double_name(transaction, parent_id, name, but=node.id)
     transaction.run(
@@ -107,6 +110,8 @@ def change_organisation(
         after={"name": name, "parent_id": parent_id},
     )
     _changed(transaction, moved, moved.generation)
+    if path != node.path:
+        _changed(transaction, node, moved.generation)  # those it left see that it is gone
     return get_organisation(transaction, caller, node.id)
 
 
@@ -153,6 +158,9 @@ def _new_parent(transaction: Transaction, caller: Caller, node: Node, parent_id:
     if node.parent_id is None:
         raise Conflict("The root organisation cannot be moved.", "Move the ones below it.")
     parent = find_node(transaction, caller, parent_id, Permission.ORGANISATIONS_MANAGE)
+    # Otherwise those who manage a part could take it out of reach of those above it.
+    above = node.path.removesuffix(f"{node.id}/")
+    caller.require(Permission.ORGANISATIONS_MANAGE, above, f"the organisation above {node.name}")
     if contains(node.path, parent.path):
         raise Invalid.field("body.parent_id", "It would lie inside itself.", "Choose a parent outside of it.")
     deepest = max(

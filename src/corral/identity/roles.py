@@ -65,11 +65,14 @@ def change_role(
 ) -> Role:
     facts = _own_role(transaction, caller, role_id, "change")
     expected.check(facts.generation)
-    name = change.name or facts.name
-    permissions = facts.permissions if change.permissions is None else frozenset(change.permissions)
+    wanted = change.given()
+    name, description = wanted.get("name", facts.name), wanted.get("description", facts.description)
+    permissions = frozenset(wanted.get("permissions", facts.permissions))
     # Both what it allowed and what it will allow: taking authority from others needs as much as giving it.
     touched = facts.permissions | permissions
     caller.require_all(touched, facts.organisation_path, f"change the role {facts.name}")
+    if (name, description, permissions) == (facts.name, facts.description, facts.permissions):
+        return get_role(transaction, caller, role_id)
     if name != facts.name:
         _refuse_double_name(transaction, facts.organisation_id, name, but=role_id)
     transaction.run(
@@ -78,7 +81,7 @@ def change_role(
         .values(
             name=name,
             name_key=name_key(name),
-            description=facts.description if change.description is None else change.description,
+            description=description,
             permissions=sorted(permissions),
             generation=facts.generation + 1,
         )

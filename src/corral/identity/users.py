@@ -220,7 +220,7 @@ def change_user(
     require_people(transaction, caller, user_id, Permission.PEOPLE_MANAGE, row.display_name)
     require_control(caller, authorities_of(transaction, user_id), row.display_name)
     expected.check(row.generation)
-    wanted = change.model_dump(exclude_unset=True)
+    wanted = change.given(may_be_empty={"mail"})
     if wanted.get("state") == "disabled":
         if user_id == caller.user_id:
             raise Conflict("You cannot disable your own account.", "Ask another administrator.")
@@ -231,9 +231,6 @@ def change_user(
 
 def apply_change(transaction: Transaction, caller: Caller, row: AnyRow, wanted: dict[str, Any]) -> User:
     """Writes the fields that differ, with audit entry and event."""
-    for name in ("display_name", "priority", "state"):
-        if name in wanted and wanted[name] is None:
-            raise Invalid.field(f"body.{name}", "It cannot be empty.", "Give a value, or leave it out.")
     after = {name: value for name, value in wanted.items() if value != getattr(row, name)}
     if after:
         transaction.run(
