@@ -41,6 +41,18 @@ def serve(page: Page, body: str, status: int = 200) -> None:
     page.wait_for_load_state("networkidle")
 
 
+def test_visitor_is_shown_the_login_page(page: Page) -> None:
+    page.goto("/")
+    page.wait_for_url("**/login**")
+
+
+def test_administrator_is_past_the_login_page(admin_page: Page) -> None:
+    with admin_page.expect_response("**/api/v1/session") as session:
+        admin_page.goto("/")
+    assert session.value.json()["user"]["name"] == "admin"
+    assert "/login" not in admin_page.url
+
+
 def test_script_error_is_noticed(blank: Page, watched: PageWatch) -> None:
     serve(blank, "<script>missingFunction()</script>")
     assert watched.troubles == ["script error: missingFunction is not defined"]
