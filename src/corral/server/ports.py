@@ -38,18 +38,25 @@ def listen(host: str, port: int) -> socket.socket:
 
 def _explain(error: OSError, host: str, port: int) -> PortError:
     if error.errno == errno.EADDRINUSE:
-        owners = listeners_on(port)
-        who = (
-            " and ".join(f"process {pid} ({command})" for pid, command in owners)
-            or "a process of another user"
-        )
-        remedy = f"Stop it, or choose another port: corral up --port {port + 1 if port < 65535 else port - 1}"
-        return PortError(f"Port {port} is in use by {who}.", remedy)
+        other_port = port + 1 if port < 65535 else port - 1
+        remedy = f"Stop it, or choose another port: corral up --port {other_port}"
+        return PortError(f"Port {port} is in use by {_first_listener(port)}.", remedy)
     if error.errno == errno.EACCES:
         return PortError(f"This user may not open port {port}.", "Choose a port above 1023 with --port.")
     if error.errno == errno.EADDRNOTAVAIL:
         return PortError(f"{host} is no address of this machine.", "Choose one of its addresses with --host.")
     return PortError(f"{host} port {port} cannot be opened: {error.strerror}.", "Check --host and --port.")
+
+
+def _first_listener(port: int) -> str:
+    # Children share the socket of their parent; the oldest process is the one to stop.
+    owners = listeners_on(port)
+    if not owners:
+        return "a process of another user"
+    pid, command = owners[0]
+    if "corral.server.parent" in command:
+        return f"another Corral (process {pid})"
+    return f"process {pid} ({command})"
 
 
 def listeners_on(port: int) -> list[tuple[int, str]]:
