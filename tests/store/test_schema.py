@@ -1,0 +1,93 @@
+"""Tables and migrations say the same on both databases, and the audit log cannot be changed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Table, delete, select, text, update
+from sqlalchemy.exc import DBAPIError
+
+from corral.api.callers import SYSTEM
+from corral.audit.record import Subject, record
+from corral.audit.tables import audit_entry, audit_posting
+from corral.server.tables import metadata
+from corral.store.database import Database, Transaction
+from corral.store.migrate import (
+    HEAD,
+    MIGRATIONS,
+    SchemaError,
+    current_revision,
+    known_revisions,
+    upgrade,
+    with_connection,
+)
+
+
+def differences(connection: Connection) -> list[Any]:
+    options = {"compare_type": True, "compare_server_default": True, "target_metadata": metadata}
+    context = MigrationContext.configure(connection, opts=options)
+    return list(compare_metadata(context, metadata))
+
+
+def test_migrations_make_the_tables_that_the_code_declares(database_url: str) -> None:
+    assert with_connection(database_url, differences) == []
+
+
+def test_comparison_would_notice_a_difference(database_url: str) -> None:
+    statement = text("ALTER TABLE setting ADD COLUMN forgotten INTEGER")
+    with_connection(database_url, lambda connection: connection.execute(statement))
+    assert with_connection(database_url, differences)
+
+
+def test_head_is_the_newest_migration() -> None:
+    scripts = ScriptDirectory(str(MIGRATIONS))
+    assert scripts.get_heads() == [HEAD]
+    assert HEAD in known_revisions()
+
+
+def test_upgrade_of_an_empty_database_and_again(empty_database_url: str) -> None:
+    assert upgrade(empty_database_url) is None
+    assert current_revision(empty_database_url) == HEAD
+    assert upgrade(empty_database_url) == HEAD
+
+
+def test_schema_of_a_newer_version_is_refused(database_url: str) -> None:
+    statement = text("UPDATE alembic_version SET version_num = '9999'")
+    with_connection(database_url, lambda connection: connection.execute(statement))
+    with pytest.raises(SchemaError, match="made by a newer Corral"):
+        upgrade(database_url)
+    assert current_revision(database_url) == "9999"
+
+
+def _change(table: Table) -> Callable[[Transaction], object]:
+    column = table.c.action
+    return lambda transaction: transaction.run(update(table).values({column: "another"}))
+
+
+def _delete(table: Table) -> Callable[[Transaction], object]:
+    return lambda transaction: transaction.run(delete(table))
+
+
+@pytest.mark.parametrize("table", [audit_entry, audit_posting], ids=lambda table: str(table.name))
+@pytest.mark.parametrize("forge", [_change, _delete])
+async def test_audit_log_is_append_only_in_the_database_itself(
+    database: Database, table: Table, forge: Callable[[Table], Callable[[Transaction], object]]
+) -> None:
+    subject = Subject("user", "u", "Mei", "/o/")
+    await database.write(record, SYSTEM, "user.create", subject)
+    before = await database.read(lambda transaction: transaction.rows(select(table)))
+    with pytest.raises(DBAPIError, match="append-only"):
+        await database.write(forge(table))
+    await database.write(record, SYSTEM, "user.create", subject)
+    after = await database.read(lambda transaction: transaction.rows(select(table)))
+    assert len(after) == len(before) + 1
+    assert before[0] in after
+
+
+def test_every_constraint_has_a_name_by_which_migrations_can_drop_it() -> None:
+    for table in metadata.tables.values():
+        for constraint in table.constraints:
+            assert constraint.name, f"{table.name}: {constraint}"
