@@ -1,0 +1,39 @@
+"""Every `corral …` that a document shows exists, with the options it names."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.exceptions import TyperException
+
+from corral.cli.main import app
+from tests.docs.test_documents import code_of, every_document
+
+
+def trouble_with(line: str) -> str | None:
+    """What is wrong with a command line, or None."""
+    words = shlex.split(line, comments=True)[1:]
+    command: Any = typer.main.get_command(app)
+    while hasattr(command, "resolve_command") and words and words[0][0] not in "-<[…":
+        context = typer.Context(command)
+        try:
+            _, command, words = command.resolve_command(context, words)
+        except TyperException as error:
+            return f"{line}: {error}"
+    known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    options = {word.partition("=")[0] for word in words if word.startswith("-")} - {"--help"}
+    return f"{line}: no option {', '.join(sorted(options - known))}" if options - known else None
+
+
+@every_document
+def test_commands_that_are_shown_exist(document: Path) -> None:
+    lines = [line.removeprefix("$ ") for line in code_of(document)]
+    shown = sorted({line for line in lines if line.startswith("corral ")})
+    assert [trouble for line in shown if (trouble := trouble_with(line))] == []
+
+
+@pytest.mark.parametrize("line", ["corral nonsense", "corral org nonsense", "corral up --nonsense"])
+def test_commands_that_do_not_exist_are_noticed(line: str) -> None:
+    assert trouble_with(line)
