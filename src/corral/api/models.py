@@ -62,7 +62,8 @@ def _cleaned(value: Any) -> Any:
     return clean_name(value) if isinstance(value, str) else value
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
+    """Refuses what PostgreSQL cannot store."""
     if "\x00" in text:
         raise ValueError("it has a NUL character")
     return text
@@ -80,16 +81,17 @@ Name = Annotated[
     AfterValidator(_comparable),
 ]
 Text = Annotated[str, StringConstraints(max_length=400), AfterValidator(_without_control_characters)]
-Search = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(_storable)]
+Search = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(storable)]
 _MAIL = r"^[^@\s,;<>\"()\[\]\\\x00-\x20\x7f]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,187}[A-Za-z0-9])?$"
 Mail = Annotated[
     str,
     StringConstraints(strip_whitespace=True, max_length=254, pattern=_MAIL),
     Field(examples=["mei@example.org"]),
 ]
-Secret = Annotated[str, StringConstraints(min_length=1, max_length=256), AfterValidator(_storable)]
+Secret = Annotated[str, StringConstraints(min_length=1, max_length=256), AfterValidator(storable)]
 Id = Annotated[str, StringConstraints(pattern=f"^{PATTERN}$"), Field(examples=["o01k9x3v7qzt8m2c4w6d0ef"])]
-Instant = Annotated[
+Instant = datetime  # in answers: it comes from the database, in UTC
+GivenInstant = Annotated[
     AwareDatetime,
     Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9999, 1, 1, tzinfo=UTC)),
     AfterValidator(_in_utc),

@@ -54,6 +54,7 @@ def choose_order(sort: str, allowed: Mapping[str, tuple[ColumnElement[Any], ...]
 
 
 def page_of(
+    page: type[Page[T]],
     rows: Callable[[Select[Any]], Sequence[AnyRow]],
     statement: Select[Any],
     order: Order,
@@ -73,7 +74,7 @@ def page_of(
     more = len(found) > limit
     found = found[:limit]
     next_cursor = _write_cursor(order, list(found[-1])[-len(keys) :]) if more else None
-    return Page(items=build(found), next_cursor=next_cursor)
+    return page(items=build(found), next_cursor=next_cursor)
 
 
 def _write_cursor(order: Order, values: list[Any]) -> str:

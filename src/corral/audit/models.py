@@ -1,12 +1,14 @@
 """What the audit log takes and answers."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator
+from pydantic_core import to_json
 from sqlalchemy import Row
 
-from corral.api.models import Input, Instant, Output
+from corral.api.models import GivenInstant, Input, Output
 from corral.api.pages import MOST, Page
 from corral.audit.actions import ACTIONS
 from corral.audit.search import Filters
@@ -70,9 +72,22 @@ class AuditActions(Output):
 AuditPage = Page[AuditEntry]
 
 
+_FIELDS = tuple(AuditEntry.model_fields)
+
+
+def fields_of(row: Row[Any]) -> dict[str, Any]:
+    """What an entry shows, from a row of `corral.audit.search`."""
+    return dict(zip(_FIELDS, row, strict=False))
+
+
 def entry_of(row: Row[Any]) -> AuditEntry:
-    # Built without validation: it was checked when it was recorded, and lists of it are long.
-    return AuditEntry.model_construct(None, **{name: getattr(row, name) for name in AuditEntry.model_fields})
+    return AuditEntry.model_validate(fields_of(row))
+
+
+def page_json(rows: Sequence[Row[Any]], limit: int) -> bytes:
+    """An `AuditPage` written straight from rows: building models of them takes three times as long."""
+    items = [fields_of(row) for row in rows[:limit]]
+    return to_json({"items": items, "next_cursor": items[-1]["id"] if len(rows) > limit else None})
 
 
 def _known(action: str) -> str:
@@ -101,10 +116,10 @@ class AuditFilters(Input):
         None, description="Id of an organisation: it and everything below.", examples=[_AN_ORGANISATION]
     )
     result: Literal["done", "refused"] | None = Field(None, description="How it ended.", examples=["refused"])
-    since: Instant | None = Field(
+    since: GivenInstant | None = Field(
         None, description="From this moment on, to the millisecond.", examples=["2026-11-01T00:00:00Z"]
     )
-    until: Instant | None = Field(
+    until: GivenInstant | None = Field(
         None, description="Before this moment, to the millisecond.", examples=["2026-12-01T00:00:00Z"]
     )
 

@@ -9,6 +9,10 @@ def child_path(parent: str, identifier: str) -> str:
     return f"{parent}{identifier}/"
 
 
+def is_root(path: str) -> bool:
+    return path.count("/") == 2
+
+
 def contains(scope: str, path: str) -> bool:
     """Whether `path` is the node of `scope` or below it."""
     return path.startswith(scope)

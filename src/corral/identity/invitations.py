@@ -59,7 +59,13 @@ def list_invitations(
     )
     order = Order("-created_at", (invitation.c.id,), descending=True)
     return page_of(
-        transaction.rows, statement, order, cursor, limit, lambda rows: [_invitation(row) for row in rows]
+        Page[Invitation],
+        transaction.rows,
+        statement,
+        order,
+        cursor,
+        limit,
+        lambda rows: [_invitation(row) for row in rows],
     )
 
 
@@ -144,7 +150,13 @@ def list_join_codes(
     )
     order = Order("-created_at", (join_code.c.id,), descending=True)
     return page_of(
-        transaction.rows, statement, order, cursor, limit, lambda rows: [_join_code(row) for row in rows]
+        Page[JoinCode],
+        transaction.rows,
+        statement,
+        order,
+        cursor,
+        limit,
+        lambda rows: [_join_code(row) for row in rows],
     )
 
 

@@ -9,7 +9,7 @@ from corral.api.callers import Authority, Caller, lacking
 from corral.audit.record import Subject
 from corral.core.permissions import Permission
 from corral.core.refusals import Forbidden, NotFound
-from corral.core.scopes import contains, subtree_end
+from corral.core.scopes import contains, is_root, subtree_end
 from corral.identity.rules import effective
 from corral.identity.tables import membership, organisation, role, role_grant, user
 from corral.store.database import AnyRow, Transaction
@@ -131,15 +131,15 @@ def find_user(transaction: Transaction, caller: Caller, user_id: str) -> AnyRow:
 def sees_user(
     transaction: Transaction, caller: Caller, user_id: str, permission: Permission = Permission.PEOPLE_READ
 ) -> bool:
-    condition = people_condition(transaction, caller.scopes(permission))
+    condition = people_condition(caller.scopes(permission))
     return transaction.scalar(select(user.c.id).where(user.c.id == user_id, condition)) is not None
 
 
-def people_condition(transaction: Transaction, scopes: Sequence[str]) -> ColumnElement[bool]:
+def people_condition(scopes: Sequence[str]) -> ColumnElement[bool]:
     """People who belong somewhere at or below `scopes`; all people where the root is among them."""
     if not scopes:
         return user.c.id.is_(None)
-    if root_of(transaction).path in scopes:
+    if any(is_root(scope) for scope in scopes):
         return user.c.id.is_not(None)
     return exists(
         select(membership.c.user_id)

@@ -4,7 +4,19 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from corral.api.models import Change, Id, Input, Instant, Mail, Name, Output, Secret, Text
+from corral.api.models import (
+    Change,
+    GivenInstant,
+    Id,
+    Input,
+    Instant,
+    Mail,
+    Name,
+    Output,
+    Secret,
+    Text,
+    storable,
+)
 from corral.core.permissions import Permission
 from corral.identity.rules import PASSWORD_LENGTH, RESERVED_NAMES, USER_NAME, USER_NAME_LENGTH
 
@@ -165,7 +177,7 @@ class ImportResult(Output):
 class NewGrant(Input):
     role_id: Id
     organisation_id: Id
-    expires_at: Instant | None = None
+    expires_at: GivenInstant | None = None
 
 
 class PermissionInfo(Output):
@@ -297,7 +309,7 @@ class Join(NewAccount):
 
 class SignIn(Input):
     provider: Annotated[str, StringConstraints(pattern="^[a-z0-9-]{1,40}$")] = "local"
-    name: Annotated[str, StringConstraints(min_length=1, max_length=100)]
+    name: Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(storable)]
     password: Annotated[str, StringConstraints(min_length=1, max_length=PASSWORD_LENGTH[1])]
 
 
@@ -328,7 +340,7 @@ class ProfileChange(Change):
 
 class PasswordChange(Input):
     current_password: Annotated[str, StringConstraints(max_length=PASSWORD_LENGTH[1])] | None = Field(
-        None, description="Not needed where a first password is chosen."
+        None, description="Not needed for a first password, nor after signing in by a login link."
     )
     new_password: NewPassword
 
@@ -372,7 +384,7 @@ class Tokens(Output):
 class NewToken(Input):
     name: Name
     scopes: TokenScopes = Field(["*"], description='Permissions, or ["*"] for all that you have.')
-    expires_at: Instant | None = Field(None, description="90 days from now if left out.")
+    expires_at: GivenInstant | None = Field(None, description="90 days from now if left out.")
 
 
 class CreatedToken(Output):

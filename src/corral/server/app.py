@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
@@ -14,6 +15,8 @@ from sqlalchemy import select
 from corral.accelerators.machine import Machine
 from corral.api.problems import install_problem_handlers
 from corral.audit.routes import router as audit_router
+from corral.control.chores import chores_loop, flush_loop
+from corral.control.running import running
 from corral.events.feed import EventFeed
 from corral.events.routes import router as events_router
 from corral.identity.access import Access
@@ -54,11 +57,12 @@ def create_app(parts: Parts) -> FastAPI:
     app = _bare_app()
     app.router.lifespan_context = _lifespan
     cookie = "__Host-corral_session" if settings.is_tls else f"corral_session_{settings.port}"
+    idle = timedelta(hours=settings.session_idle_hours)
     access = Access(
         database,
         cookie=cookie,
         origins=frozenset(_origins(settings)),
-        idle=timedelta(hours=settings.session_idle_hours),
+        idle=idle,
     )
     app.state.database = database
     app.state.keyring = parts.keyring
@@ -83,6 +87,10 @@ def create_app(parts: Parts) -> FastAPI:
         secure=settings.is_tls,
         token_max_days=settings.token_max_days,
     )
+    app.state.loops = [
+        chores_loop(database, session_idle=idle),
+        flush_loop(database, [partial(access.seen.flush, database)]),
+    ]
     app.add_middleware(
         Front,
         allowed_hosts=settings.allowed_hosts,
@@ -105,6 +113,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         stack.push_async_callback(access.seen.flush, database)
         await database.listen()
         await stack.enter_async_context(app.state.event_feed.running())
+        await stack.enter_async_context(running(app.state.loops))
         yield
 
 

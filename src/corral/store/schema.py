@@ -3,8 +3,22 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Dialect, MetaData, String, TypeDecorator
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    ColumnElement,
+    Dialect,
+    MetaData,
+    String,
+    Text,
+    TypeDecorator,
+    bindparam,
+    select,
+)
 from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
 
 from corral.core.ids import LENGTH
 
@@ -46,6 +60,33 @@ def identifier() -> String:
 
 def json_value() -> JSON:
     return JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
+
+
+def any_of(column: ColumnElement[str], parameter: str) -> ColumnElement[bool]:
+    """`column` is among the strings of a JSON list given as `parameter`.
+
+    One parameter however long the list, so that the statement is compiled once; `in_` with a list is expanded
+    anew at every execution, which costs more than the query.
+    """
+    texts = _JsonTexts(bindparam(parameter, type_=Text)).table_valued("value")
+    return column.in_(select(texts.c.value))
+
+
+class _JsonTexts(FunctionElement[Any]):
+    """The elements of a JSON list of strings, as rows."""
+
+    name = "json_texts"
+    inherit_cache = True
+
+
+@compiles(_JsonTexts, "sqlite")
+def _json_texts_sqlite(element: _JsonTexts, compiler: SQLCompiler, **options: Any) -> str:
+    return f"json_each({compiler.process(element.clauses, **options)})"
+
+
+@compiles(_JsonTexts, "postgresql")
+def _json_texts_postgresql(element: _JsonTexts, compiler: SQLCompiler, **options: Any) -> str:
+    return f"jsonb_array_elements_text(CAST({compiler.process(element.clauses, **options)} AS jsonb))"
 
 
 JsonObject = dict[str, Any]
