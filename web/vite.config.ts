@@ -2,7 +2,8 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 
 const server = process.env.CORRAL_URL ?? 'http://127.0.0.1:8710';
-const proxy = { '/api': { target: server, changeOrigin: false } };
+// To the server the requests come from its own console; it refuses changes from other origins.
+const proxy = { '/api': { target: server, changeOrigin: false, headers: { origin: server } } };
 
 export default defineConfig({
   plugins: [react()],
