@@ -1,7 +1,7 @@
 """The loop class: hints, period, lease, back-off, stopping. Time is virtual, databases are real."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
@@ -31,17 +31,37 @@ class Turns:
         self.next: Callable[[Term], Done] = lambda _: Done()
         self.hold: asyncio.Event | None = None
         self.cut_off = False
+        self._in_progress = False
+        self._held = False
+        time.busy = self._is_busy
 
-    async def __call__(self, term: Term) -> Done:
+    def __call__(self, term: Term) -> Awaitable[Done]:
+        # Not in the coroutine: from the moment it is made something is going to happen.
+        self._in_progress = True
+        return self._run(term)
+
+    async def _run(self, term: Term) -> Done:
         self.at.append(self._time.now())
         self.terms.append(term)
-        if self.hold is not None:
-            try:
+        try:
+            if self.hold is not None:
+                self._held = True
                 await self.hold.wait()
-            except asyncio.CancelledError:
-                self.cut_off = True
-                raise
-        return self.next(term)
+            return self.next(term)
+        except asyncio.CancelledError:
+            self.cut_off = True
+            raise
+        finally:
+            # After the loop has been told that the turn is over.
+            soon = asyncio.get_running_loop().call_soon
+            soon(soon, self._over)
+
+    def _over(self) -> None:
+        self._in_progress = self._held = False
+
+    def _is_busy(self) -> bool:
+        waits_for_the_test = self._held and self.hold is not None and not self.hold.is_set()
+        return self._in_progress and not waits_for_the_test
 
     def __len__(self) -> int:
         return len(self.at)

@@ -1,6 +1,7 @@
 """Time for loops that passes only when the test says so."""
 
 import asyncio
+from collections.abc import Callable
 
 
 class VirtualTime:
@@ -11,6 +12,8 @@ class VirtualTime:
         self._due: float | None = None
         self._event: asyncio.Event | None = None
         self._elapsed = asyncio.Event()
+        # Whether a turn is about to do something by itself; the loop waits while it does.
+        self.busy: Callable[[], bool] = lambda: False
 
     def now(self) -> float:
         return self._now
@@ -32,9 +35,7 @@ class VirtualTime:
         """Returns once the loop waits, with the seconds it would wait for."""
         async with asyncio.timeout(20):
             while True:
-                for _ in range(5):  # a turn that was just started gets its first steps
-                    await asyncio.sleep(0)
-                if self._due is not None and not self._is_over():
+                if self._due is not None and not self._is_over() and not self.busy():
                     return self._due - self._now
                 await asyncio.sleep(0.0005)
 
