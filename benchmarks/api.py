@@ -53,7 +53,7 @@ def cases(seed: Seed, port: int) -> list[Case]:
     cookie = ("Cookie", f"corral_session_{port}={SESSION_SECRET}")
     session = (cookie,)
     changing = (cookie, ("X-CSRF-Token", csrf_token(SESSION_SECRET)))
-    token = json.dumps({"name": "benchmark", "scopes": ["people.read"]}).encode()
+    token = json.dumps({"name": "benchmark 000000", "scopes": ["people.read"]}).encode()
     found = [
         Case("session check", Request("GET", "/api/v1/session", session)),
         Case("list 50 of 10,000 people", Request("GET", "/api/v1/users?limit=50", session)),

@@ -17,6 +17,7 @@ class Request:
     target: str
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
+    """`000000` in it becomes the number of the turn, for what must have a name of its own."""
 
     def encoded(self, host: str) -> bytes:
         lines = [f"{self.method} {self.target} HTTP/1.1", f"Host: {host}"]
@@ -73,8 +74,9 @@ async def _send(
     turns: Iterator[int],
     expected: int,
 ) -> None:
-    for _ in turns:
-        writer.write(payload)
+    numbered = b"000000" in payload
+    for turn in turns:
+        writer.write(payload.replace(b"000000", b"%06d" % turn) if numbered else payload)
         status, body = await _answer(reader)
         if status != expected:
             raise RuntimeError(f"the server answered {status}: {body[:500].decode(errors='replace')}")

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from sqlalchemy import insert
 
 from corral.api.callers import Caller
+from corral.audit.actions import ACTIONS
 from corral.audit.tables import audit_entry, audit_posting
 from corral.core.ids import Kind, new_id
 from corral.core.refusals import Refusal
@@ -44,6 +45,8 @@ def record(
     reason: str | None = None,
 ) -> str:
     """Appends one entry and returns its id. Values under names that speak of secrets are masked."""
+    if action not in ACTIONS:
+        raise ValueError(f"{action!r} is not in corral.audit.actions: nobody could search for it")
     entry_id = new_id(Kind.AUDIT, transaction.now)
     path = ancestors(subject.organisation_path)
     via = f"{caller.via}:{caller.credential_id}" if caller.credential_id else caller.via

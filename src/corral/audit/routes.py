@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated, cast
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from corral.api.callers import Caller, Requires
@@ -19,6 +19,7 @@ from corral.audit.models import (
     EntryId,
     ExportQuery,
     entry_of,
+    page_json,
 )
 from corral.audit.search import FindPath, find_entry, search
 from corral.core.permissions import Permission
@@ -32,16 +33,15 @@ def _find_path(request: Request) -> FindPath:
     return cast("FindPath", request.app.state.find_organisation_path)
 
 
-@router.get("", summary="Search the audit log")
+@router.get("", summary="Search the audit log", response_model=AuditPage)
 async def search_audit(
     request: Request, database: Db, caller: Reader, query: Annotated[AuditQuery, Query()]
-) -> AuditPage:
+) -> Response:
     """Newest first, in the organisations whose audit log you may read."""
     rows = await database.read(
         search, caller, query.filters(), _find_path(request), before=query.cursor, limit=query.limit + 1
     )
-    items = [entry_of(row) for row in rows[: query.limit]]
-    return AuditPage(items=items, next_cursor=items[-1].id if len(rows) > query.limit else None)
+    return Response(page_json(rows, query.limit), media_type="application/json")
 
 
 @router.get("/actions", summary="List the known actions")

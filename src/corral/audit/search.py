@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import islice, product
 from typing import Any
 
-from sqlalchemy import Row, Select, bindparam, or_, select, union_all
+from sqlalchemy import BindParameter, Row, Select, bindparam, or_, select, union_all
 
 from corral.api.callers import Caller
 from corral.audit.record import Result
@@ -26,6 +26,8 @@ from corral.store.database import Transaction
 FindPath = Callable[[Transaction, str], str | None]
 """Where an organisation is in the tree today, or None if it is gone; `corral.identity` provides it."""
 
+# What an answer shows comes first, in the order of its model: rows become answers without looking at names.
+_COLUMNS = (*(c for c in audit_entry.c if c.name != "organisation_path"), audit_entry.c.organisation_path)
 _RESULTS: tuple[Result, ...] = ("done", "refused")
 _FIRST, _AFTER_LAST = Kind.AUDIT.value, chr(ord(Kind.AUDIT.value) + 1)
 # SQLite merges two by two, so a row of the last range passes through all the merges; more are merged here.
@@ -80,7 +82,7 @@ def search(
 
 def find_entry(transaction: Transaction, caller: Caller, entry_id: str, find_path: FindPath) -> Row[Any]:
     """The entry, if it was recorded in an organisation that the caller may read today."""
-    row = transaction.first(select(audit_entry).where(audit_entry.c.id == entry_id))
+    row = transaction.first(select(*_COLUMNS).where(audit_entry.c.id == entry_id))
     if row is not None and _may_read(transaction, caller, row.organisation_path, find_path):
         return row
     raise NotFound(
@@ -165,7 +167,8 @@ def _distinct(
 
 @lru_cache(maxsize=128)
 def _newest_in_ranges(ranges: int, with_actor: bool, with_action: bool, postgresql: bool) -> Select[Any]:
-    p, limit = audit_posting.c, bindparam("limit")
+    p = audit_posting.c
+    limit: BindParameter[int] = bindparam("limit")
     selects = []
     for index in range(ranges):
         found = select(p.entry_id).where(
@@ -188,7 +191,7 @@ def _newest_in_ranges(ranges: int, with_actor: bool, with_action: bool, postgres
     else:
         merged = union_all(*selects)
         page = merged.order_by(merged.selected_columns.entry_id.desc()).limit(limit).subquery("page")
-    return select(audit_entry).select_from(page.join(audit_entry, audit_entry.c.id == page.c.entry_id))
+    return select(*_COLUMNS).select_from(page.join(audit_entry, audit_entry.c.id == page.c.entry_id))
 
 
 def _of_object(
@@ -196,7 +199,7 @@ def _of_object(
 ) -> Select[Any]:
     """One object's history is short enough to be walked: who, what and scope are checked on the way."""
     e = audit_entry.c
-    found = select(audit_entry).where(e.object_id == object_id, e.id >= span.first, e.id < span.end)
+    found = select(*_COLUMNS).where(e.object_id == object_id, e.id >= span.first, e.id < span.end)
     found = found.where(or_(*(e.organisation_path.contains(f"/{scope}/") for scope in scopes)))
     if filters.actor_id is not None:
         found = found.where(e.actor_id == filters.actor_id)
