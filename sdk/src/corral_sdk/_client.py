@@ -1,6 +1,6 @@
 """The client: one object per address and caller, one attribute per kind of object."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 
 from corral_sdk._audit import Audit
 from corral_sdk._endpoint import find_endpoint
@@ -55,6 +55,6 @@ class Client:
     def __repr__(self) -> str:
         return f"Client({self.endpoint.url!r})"
 
-    def events(self, last_event_id: str | None = None) -> Iterator[Event]:
+    def events(self, last_event_id: str | None = None) -> Generator[Event, None, None]:
         """Changes the caller may see, for ever; goes on after `last_event_id`."""
         return events(self._transport, last_event_id)

@@ -3,7 +3,7 @@
 import json
 import time
 from builtins import list as items
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from corral_sdk._decode import decode
 from corral_sdk._problems import UnexpectedAnswerError, UnreachableError
@@ -83,7 +83,7 @@ class SettingsResource(Resource):
         return self._change("PUT", RegistrationSettings, *path, body=body, generation=generation)
 
 
-def events(transport: Transport, last_event_id: str | None = None) -> Iterator[Event]:
+def events(transport: Transport, last_event_id: str | None = None) -> Generator[Event, None, None]:
     """Changes the caller may see, for ever; reconnects by itself and goes on after the last one seen."""
     wait = _FIRST_WAIT_SECONDS
     while True:
