@@ -25,8 +25,8 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 def record_export(
     transaction: Transaction, caller: Caller, filters: Filters, file_format: Format, find_path: FindPath
-) -> None:
-    """Told in every organisation whose log is read."""
+) -> str:
+    """Told in every organisation whose log is read; returns the id of the first entry."""
     described = {
         "format": file_format,
         "actor": filters.actor_id,
@@ -39,19 +39,24 @@ def record_export(
     }
     after = {key: value for key, value in described.items() if value}
     scopes = searched_scopes(transaction, caller, filters.organisation_id, find_path)
-    for organisation_id, path in scopes.items():
-        subject = Subject("audit_log", organisation_id, "", path)
-        record(transaction, caller, "audit.export", subject, after=after)
+    return min(
+        record(transaction, caller, "audit.export", Subject("audit_log", one, "", path), after=after)
+        for one, path in scopes.items()
+    )
 
 
 async def export(
-    database: Database, caller: Caller, filters: Filters, file_format: Format, find_path: FindPath
+    database: Database,
+    caller: Caller,
+    filters: Filters,
+    file_format: Format,
+    find_path: FindPath,
+    before: str,
 ) -> AsyncIterator[str]:
-    """The file in pieces; each page is a read of its own."""
+    """The file in pieces, of what is older than `before`; each page is a read of its own."""
     write: Callable[[Sequence[Row[Any]]], str] = _csv_lines if file_format == "csv" else _json_lines
     if file_format == "csv":
         yield _csv([_COLUMNS])
-    before: str | None = None
     while True:
         rows = await database.read(search, caller, filters, find_path, before=before, limit=_PAGE)
         if rows:

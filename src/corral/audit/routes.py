@@ -1,6 +1,5 @@
 """HTTP: search, one entry, the known actions, export."""
 
-from dataclasses import replace
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -70,13 +69,11 @@ async def export_audit(
     """All that the filters let through, as a file. The export itself is audited."""
     find_path = _find_path(request)
     filters = query.filters()
-    now = database.now()
-    await database.write(exports.record_export, caller, filters, query.format, find_path)
-    # What happens during the download is left out, else a busy log would never end.
-    upto = replace(filters, until=min(filters.until or now, now))
-    stem = f"corral-audit-{now:%Y%m%dT%H%M%SZ}"
+    # What happens from here on is left out, else the export of a busy log would never end.
+    before = await database.write(exports.record_export, caller, filters, query.format, find_path)
+    stem = f"corral-audit-{database.now():%Y%m%dT%H%M%SZ}"
     return StreamingResponse(
-        exports.export(database, caller, upto, query.format, find_path),
+        exports.export(database, caller, filters, query.format, find_path, before),
         media_type=exports.MEDIA_TYPES[query.format],
         headers={
             "Content-Disposition": f'attachment; filename="{stem}.{query.format}"',
