@@ -171,9 +171,9 @@ async def test_actions_are_listed_with_their_meaning(api: Api) -> None:
 
 async def test_csv_holds_every_entry_and_no_formula(api: Api, database: Database) -> None:
     dangers = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", 'plain, "quoted"\nand broken']
-    for danger in dangers:
-        subject = Subject("user", create_id(Kind.USER), danger, LAB)
-        await database.write(record, api.caller, "user.change", subject, after={"name": danger})
+    subjects = [Subject("user", create_id(Kind.USER), danger, LAB) for danger in dangers]
+    for subject in subjects:
+        await database.write(record, api.caller, "user.change", subject, after={"name": subject.name})
     answer = await api.get("/export", format="csv", organisation=last_id(LAB))
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
     assert answer.headers["x-content-type-options"] == "nosniff"
