@@ -1,12 +1,11 @@
 """The organisation tree over HTTP: who sees what, what it refuses, what a move takes along."""
 
-import pytest
-
+from tests.apps import ApiClient
 from tests.campus import ADMINISTRATOR, Campus, made, refused
 
 
-async def names(client: object) -> list[str]:
-    return [one["name"] for one in made(await client.get("/organisations"))["items"]]  # type: ignore[attr-defined]
+async def names(client: ApiClient) -> list[str]:
+    return [one["name"] for one in made(await client.get("/organisations"))["items"]]
 
 
 async def test_tree_is_listed_parents_first_and_siblings_by_name(campus: Campus) -> None:
@@ -38,15 +37,14 @@ async def test_tree_grows_to_twenty_levels_and_no_further(campus: Campus) -> Non
     made(await campus.admin.patch(f"/organisations/{branch}", {"parent_id": chain[17]}, match="*"))
 
 
-@pytest.mark.parametrize(
-    "double", ["vision lab", " Vision   Lab ", "Ｖision Ｌab", "VISION LAB", "Vision\u00a0Lab"]
-)
-async def test_siblings_that_read_the_same_never_meet(campus: Campus, double: str) -> None:
+async def test_siblings_that_read_the_same_never_meet(campus: Campus) -> None:
     await campus.organisation("Vision Lab")
-    answer = await campus.admin.post("/organisations", {"parent_id": campus.root, "name": double})
-    refused(answer, 409, "conflict", "body.name")
     elsewhere = await campus.organisation("Science")
-    await campus.organisation(double, elsewhere)
+    wide = "\uff36ision \uff2cab"
+    for double in ("vision lab", " Vision   Lab ", wide, "VISION LAB", "Vision\u00a0Lab"):
+        answer = await campus.admin.post("/organisations", {"parent_id": campus.root, "name": double})
+        refused(answer, 409, "conflict", "body.name")
+    await campus.organisation("vision lab", elsewhere)
 
 
 async def test_names_are_cleaned_and_bounded(campus: Campus) -> None:

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, or_, select, update
 
 from corral.api.callers import SYSTEM
-from corral.audit.record import record
+from corral.audit.record import Subject, record
 from corral.core.ids import Kind, new_id
 from corral.core.permissions import Permission
 from corral.core.scopes import child_path
@@ -99,6 +99,7 @@ def renew_presets(transaction: Transaction) -> None:
             "permissions": sorted(preset.permissions),
         }
         row = stored.get(preset.key)
+        _make_way(transaction, root.id, preset.name)
         if row is None:
             transaction.run(
                 insert(role).values(
@@ -116,6 +117,25 @@ def renew_presets(transaction: Transaction) -> None:
             )
 
 
+def _make_way(transaction: Transaction, root_id: str, name: str) -> None:
+    """A custom role of the root whose name a preset needs is marked as one's own; who has it keeps it."""
+    row = transaction.first(
+        select(role).where(
+            role.c.organisation_id == root_id, role.c.name_key == name_key(name), role.c.key.is_(None)
+        )
+    )
+    if row is None:
+        return
+    own = f"{row.name[:90]} (own {row.id[-4:]})"
+    transaction.run(
+        update(role)
+        .where(role.c.id == row.id)
+        .values(name=own, name_key=name_key(own), generation=row.generation + 1)
+    )
+    subject = Subject("role", row.id, own, root_of(transaction).path)
+    record(transaction, SYSTEM, "role.change", subject, before={"name": row.name}, after={"name": own})
+
+
 def super_administrator(transaction: Transaction) -> tuple[str, str]:
     """Id and name of the longest-standing active super administrator of the root."""
     row = transaction.first(
@@ -124,6 +144,7 @@ def super_administrator(transaction: Transaction) -> tuple[str, str]:
         .where(
             role_grant.c.role_id == role_by_key(transaction, "super_administrator").id,
             role_grant.c.organisation_id == root_of(transaction).id,
+            or_(role_grant.c.expires_at.is_(None), role_grant.c.expires_at > transaction.now),
             user.c.state == "active",
         )
         .order_by(role_grant.c.id)

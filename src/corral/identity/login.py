@@ -18,7 +18,7 @@ from corral.identity.models import LoginLink, PermissionsHere, Session
 from corral.identity.organisations import IDENTITY
 from corral.identity.providers import LoginProvider, Proven
 from corral.identity.tables import external_login, login_link, password, session, user
-from corral.identity.throttle import code_bounds, count_try, forgive, login_bounds
+from corral.identity.throttle import count_try, counted, forgive, login_bounds
 from corral.identity.users import build_users
 from corral.store.database import AnyRow, Database, Transaction
 
@@ -55,17 +55,21 @@ async def sign_in(
     # Outside of any transaction: it takes a tenth of a second of CPU, or a call to another server.
     proof = await provider.finish(answer)
     if isinstance(proof, Proven):
-        signed_in = await database.write(_open_proven, provider.key, proof, origin, rules)
+        try:
+            signed_in = await database.write(_open_proven, provider.key, proof, origin, rules)
+        except Forbidden as refusal:
+            await database.write(_record_failure, name, provider.key, origin, refusal.detail)
+            raise
         if signed_in is not None:
             await database.write(forgive, bounds)
             return signed_in
-    await database.write(_record_failure, name, provider.key, origin)
+    await database.write(_record_failure, name, provider.key, origin, "wrong name or password")
     raise LoginFailed(NOBODY, "Check both; capital letters count.", facts={"tries_left": left})
 
 
 async def sign_in_by_link(database: Database, secret: str, origin: Origin, rules: SessionRules) -> SignedIn:
-    await database.write(count_try, code_bounds(origin.address))
-    return await database.write(_use_link, secret, origin, rules)
+    async with counted(database, origin):
+        return await database.write(_use_link, secret, origin, rules)
 
 
 def new_login_link(transaction: Transaction, user_id: str, lifetime: timedelta, console: str) -> LoginLink:
@@ -190,11 +194,10 @@ def _use_link(transaction: Transaction, secret: str, origin: Origin, rules: Sess
     transaction.run(delete(login_link).where(t.id == link.id))
     person = transaction.first(select(user).where(user.c.id == link.user_id))
     assert person is not None
-    forgive(transaction, code_bounds(origin.address))
     return open_session(transaction, person, "link", origin, rules)
 
 
-def _record_failure(transaction: Transaction, name: str, provider: str, origin: Origin) -> None:
+def _record_failure(transaction: Transaction, name: str, provider: str, origin: Origin, reason: str) -> None:
     """In the log under the person it was tried for; typed names that are nobody's are not kept."""
     typed = name.strip().lower()[:40].replace("\x00", "")
     person = transaction.first(select(user.c.id, user.c.name).where(user.c.name == typed))
@@ -211,5 +214,5 @@ def _record_failure(transaction: Transaction, name: str, provider: str, origin: 
         subject,
         after={"provider": provider},
         result="refused",
-        reason="wrong name or password",
+        reason=reason,
     )

@@ -76,15 +76,17 @@ class LocalPassword:
         return Form((Field("name", secret=False), Field("password", secret=True)))
 
     async def finish(self, answer: Mapping[str, str]) -> Proven | NotProven:
-        given = answer.get("password", "")
+        # Half a surrogate pair is in no password, but must not break the hashing of one.
+        given = answer.get("password", "")[:1024].encode(errors="replace").decode()
         row = await self._database.read(_stored, answer.get("name", "").strip().lower())
-        if await self._passwords.verify(given[:1024], None if row is None else row.hash) and row is not None:
+        if await self._passwords.verify(given, None if row is None else row.hash) and row is not None:
             return Proven(row.id)
         return NotProven()
 
 
 def _stored(transaction: Transaction, name: str) -> AnyRow | None:
-    if not name or len(name) > 64 or "\x00" in name:
+    # Names of people are plain ASCII; what cannot be one is not looked up.
+    if not name or len(name) > 64 or not name.isascii() or "\x00" in name:
         return None
     return transaction.first(
         select(user.c.id, password.c.hash)

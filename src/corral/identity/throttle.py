@@ -1,13 +1,16 @@
 """How often one may try: counted before the answer is known, so that parallel guesses count too."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
 from sqlalchemy import delete, insert, select, update
 
+from corral.api.callers import Origin
 from corral.core.refusals import TooMany
 from corral.identity.tables import login_throttle
-from corral.store.database import Transaction
+from corral.store.database import Database, Transaction
 
 WINDOW = timedelta(minutes=15)
 
@@ -42,8 +45,27 @@ def count_try(transaction: Transaction, bounds: tuple[Bound, ...]) -> int:
 
 
 def forgive(transaction: Transaction, bounds: tuple[Bound, ...]) -> None:
-    """Forgets the tries under the first bound: it was the right person after all."""
+    """It was the right person: forgets the tries under the first bound, gives one back elsewhere."""
     transaction.run(delete(login_throttle).where(login_throttle.c.key == bounds[0].key))
+    give_back(transaction, bounds[1:])
+
+
+def give_back(transaction: Transaction, bounds: tuple[Bound, ...]) -> None:
+    """Uncounts one try that was no guess, so that a class behind one address is not taken for an attack."""
+    t = login_throttle.c
+    for bound in bounds:
+        transaction.run(
+            update(login_throttle).where(t.key == bound.key, t.tries > 0).values(tries=t.tries - 1)
+        )
+
+
+@asynccontextmanager
+async def counted(database: Database, origin: Origin) -> AsyncIterator[None]:
+    """Around the use of a code: what fails stays counted against the place it came from."""
+    bounds = code_bounds(origin.address)
+    await database.write(count_try, bounds)
+    yield
+    await database.write(give_back, bounds)
 
 
 def _count(transaction: Transaction, bound: Bound) -> int:

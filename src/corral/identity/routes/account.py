@@ -26,7 +26,7 @@ from corral.identity.models import (
     User,
 )
 from corral.identity.rules import check_new_password
-from corral.identity.throttle import count_try, login_bounds
+from corral.identity.throttle import count_try, counted, forgive, login_bounds
 from corral.identity.users import get_user
 
 router = APIRouter(prefix="/me", tags=["account"])
@@ -52,9 +52,12 @@ async def change_password(
 ) -> None:
     """Changes your password; every other session of yours ends."""
     stored = await database.read(service.stored_password, caller.user_id)
-    free = caller.via == "session" and await database.read(must_change_password, caller)
+    # Who came by a login link may have forgotten the password: the link is the proof.
+    by_link = caller.via == "session" and caller.provider == "link"
+    free = by_link or (caller.via == "session" and await database.read(must_change_password, caller))
     if not free:
-        await database.write(count_try, login_bounds(caller.name, caller.origin.address))
+        bounds = login_bounds(caller.name, caller.origin.address)
+        await database.write(count_try, bounds)
         current = change.current_password or ""
         if not await identity.passwords.verify(current, stored.hash if stored else None):
             raise Invalid.field(
@@ -62,6 +65,7 @@ async def change_password(
                 "This is not your current password.",
                 "Type the password you use now, or ask an administrator for a login link.",
             )
+        await database.write(forgive, bounds)
     check_new_password(change.new_password, caller.name)
     if stored is not None and await identity.passwords.verify(change.new_password, stored.hash):
         raise Invalid.field(
@@ -130,4 +134,5 @@ async def remove_ssh_key(database: Db, caller: SignedInCaller, ssh_key_id: Id) -
 @router.post("/join")
 async def join_another(database: Db, caller: SignedInCaller, given: JoinCodeInput) -> User:
     """Joins one more organisation with a join code."""
-    return await database.write(join_as_member, caller, given.code)
+    async with counted(database, caller.origin):
+        return await database.write(join_as_member, caller, given.code)

@@ -28,7 +28,7 @@ from corral.identity.models import (
 )
 from corral.identity.routes.sessions import start_session
 from corral.identity.rules import check_new_password
-from corral.identity.throttle import code_bounds, count_try
+from corral.identity.throttle import counted
 from corral.store.database import Database
 
 router = APIRouter(tags=["ways in"])
@@ -72,8 +72,8 @@ async def preview_invitation(
     database: Db, origin: Annotated[Origin, Anyone], given: InvitationSecret
 ) -> InvitationPreview:
     """What an invitation is to, before accepting it."""
-    await database.write(count_try, code_bounds(origin.address))
-    return await database.read(service.preview_invitation, given.secret)
+    async with counted(database, origin):
+        return await database.read(service.preview_invitation, given.secret)
 
 
 @router.post("/invitations/accept", status_code=201)
@@ -87,11 +87,11 @@ async def accept_invitation(
 ) -> Session:
     """Makes the account and signs in."""
     identity.access.check_origin(request)
-    await database.write(count_try, code_bounds(origin.address))
     check_new_password(accepted.password, accepted.name, "body.password")
-    await database.read(service.preview_invitation, accepted.secret)
-    hashed = await identity.passwords.hash(accepted.password)
-    signed_in = await database.write(service.accept_invitation, accepted, hashed, origin, identity.rules)
+    async with counted(database, origin):
+        await database.read(service.preview_invitation, accepted.secret)
+        hashed = await identity.passwords.hash(accepted.password)
+        signed_in = await database.write(service.accept_invitation, accepted, hashed, origin, identity.rules)
     return start_session(response, identity, signed_in)
 
 
@@ -122,8 +122,8 @@ async def withdraw_join_code(database: Db, caller: Inviter, join_code_id: Id) ->
 @router.post("/join/preview")
 async def preview_join(database: Db, origin: Annotated[Origin, Anyone], given: JoinCodeInput) -> JoinPreview:
     """What a join code leads to, before using it."""
-    await database.write(count_try, code_bounds(origin.address))
-    return await database.read(service.preview_join, given.code)
+    async with counted(database, origin):
+        return await database.read(service.preview_join, given.code)
 
 
 @router.post("/join", status_code=201)
@@ -137,11 +137,11 @@ async def join_with_code(
 ) -> Session:
     """Makes an account with a join code and signs in."""
     identity.access.check_origin(request)
-    await database.write(count_try, code_bounds(origin.address))
     check_new_password(join.password, join.name, "body.password")
-    await database.read(service.preview_join, join.code)
-    hashed = await identity.passwords.hash(join.password)
-    signed_in = await database.write(service.join_with_code, join, hashed, origin, identity.rules)
+    async with counted(database, origin):
+        await database.read(service.preview_join, join.code)
+        hashed = await identity.passwords.hash(join.password)
+        signed_in = await database.write(service.join_with_code, join, hashed, origin, identity.rules)
     return start_session(response, identity, signed_in)
 
 

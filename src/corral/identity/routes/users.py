@@ -121,7 +121,7 @@ async def change_user(
 async def create_login_link(
     once: CreatedOnce, caller: Manager, identity: IdentityHere, user_id: Id
 ) -> LoginLink:
-    """A one-time login link for someone who forgot the password; earlier links stop working."""
+    """A one-time login link for someone who forgot the password and chooses a new one; earlier links end."""
     return await once.create(caller, _link, user_id, identity)
 
 
@@ -129,6 +129,8 @@ def _link(transaction: Transaction, caller: Caller, user_id: str, identity: Iden
     row = _steered(transaction, caller, user_id)
     record(transaction, caller, "login_link.create", user_subject(transaction, user_id, row.name))
     own = user_id == caller.user_id
+    if not own:
+        accounts.require_new_password(transaction, user_id)
     lifetime = identity.rules.link_lifetime if own else identity.rules.given_link_lifetime
     return new_login_link(transaction, user_id, lifetime, identity.console)
 
