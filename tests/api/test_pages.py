@@ -46,12 +46,22 @@ def connection() -> Iterator[Connection]:
     engine.dispose()
 
 
+def ids_of(page: Any) -> list[str]:
+    return [row.id for row in page]
+
+
 def all_pages(rows_of: Any, order: Order, limit: int) -> list[str]:
     found: list[str] = []
     cursor = None
     while True:
-        page: Page[str] = page_of(
-            rows_of, select(THINGS.c.id), order, cursor, limit, lambda page: [row.id for row in page]
+        page = page_of(
+            Page[str],
+            rows_of,
+            select(THINGS.c.id),
+            order,
+            cursor,
+            limit,
+            ids_of,
         )
         assert len(page.items) <= limit
         found += page.items
@@ -107,10 +117,16 @@ def test_row_added_meanwhile_shows_once_or_not_at_all(connection: Connection) ->
     def rows_of(statement: Any) -> Any:
         return connection.execute(statement).all()
 
-    first = page_of(rows_of, select(THINGS.c.id), order, None, 2, lambda page: [row.id for row in page])
+    first = page_of(Page[str], rows_of, select(THINGS.c.id), order, None, 2, ids_of)
     connection.execute(insert(THINGS), [{"id": x, "name": x, "size": 0} for x in "ae"])
     second = page_of(
-        rows_of, select(THINGS.c.id), order, first.next_cursor, 5, lambda page: [row.id for row in page]
+        Page[str],
+        rows_of,
+        select(THINGS.c.id),
+        order,
+        first.next_cursor,
+        5,
+        ids_of,
     )
     assert first.items + second.items == ["b", "d", "e", "f"]
 
@@ -132,6 +148,7 @@ def cursor_of(*values: Any) -> str:
         cursor_of("name", "a", 1),
         cursor_of("name", "a", None),
         cursor_of("name", "a\x00", "b"),
+        cursor_of("name", "\ud800", "b"),
         cursor_of("-name", "a", "b"),
         cursor_of("size", 1, "b"),
         cursor_of("name", ["a"], "b"),
@@ -142,12 +159,13 @@ def test_cursor_of_another_list_is_refused_by_name(connection: Connection, curso
     order = choose_order("name", SORTS)
     with pytest.raises(Invalid) as refused:
         page_of(
+            Page[str],
             lambda statement: connection.execute(statement).all(),
             select(THINGS.c.id),
             order,
             cursor,
             5,
-            lambda page: [row.id for row in page],
+            ids_of,
         )
     assert refused.value.errors[0].field == "query.cursor"
 
@@ -157,27 +175,30 @@ def test_no_cursor_breaks_anything(connection: Connection, cursor: str) -> None:
     order = choose_order("name", SORTS)
     try:
         page = page_of(
+            Page[str],
             lambda statement: connection.execute(statement).all(),
             select(THINGS.c.id),
             order,
             cursor,
             5,
-            lambda page: [row.id for row in page],
+            ids_of,
         )
     except Invalid:
         return
     assert page.items is not None
 
 
-def test_number_too_large_for_the_database_is_refused(connection: Connection) -> None:
+@pytest.mark.parametrize("number", [2**31, -(2**31), 2**70])
+def test_number_too_large_for_the_column_is_refused(connection: Connection, number: int) -> None:
     with pytest.raises(Invalid):
         page_of(
+            Page[str],
             lambda statement: connection.execute(statement).all(),
             select(THINGS.c.id),
             choose_order("size", SORTS),
-            cursor_of("size", 2**70, "a"),
+            cursor_of("size", number, "a"),
             5,
-            lambda page: [row.id for row in page],
+            ids_of,
         )
 
 

@@ -4,11 +4,17 @@ Labels hold only what Corral itself names (route templates, loops, verbs), never
 number of series is bounded.
 """
 
-import time
 from types import TracebackType
 from typing import Self
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+)
 from prometheus_client.exposition import generate_latest
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.platform_collector import PlatformCollector
@@ -19,6 +25,8 @@ from corral.store.database import Database
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 UNMATCHED = "unmatched"
 
+# A series per counter that says when it was made would double the page for nothing that we use.
+disable_created_metrics()  # type: ignore[no-untyped-call]
 REGISTRY = CollectorRegistry()
 ProcessCollector(registry=REGISTRY)
 PlatformCollector(registry=REGISTRY)
@@ -121,8 +129,3 @@ def observe_database(database: Database) -> None:
 def exposition() -> bytes:
     """The page that Prometheus reads."""
     return generate_latest(REGISTRY)
-
-
-def seconds_since(start: float) -> float:
-    """For `observe`, with `start` from `time.perf_counter()`."""
-    return time.perf_counter() - start

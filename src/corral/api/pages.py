@@ -3,13 +3,14 @@
 import base64
 import binascii
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import Query
 from pydantic import Field
-from sqlalchemy import ColumnElement, Select, tuple_
+from sqlalchemy import BigInteger, ColumnElement, Select, tuple_
 
 from corral.api.models import Output
 from corral.core.refusals import Invalid
@@ -18,6 +19,8 @@ from corral.store.database import AnyRow
 T = TypeVar("T")
 
 MOST = 200
+# JSON can write what no database takes: NUL, and halves of surrogate pairs.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 Limit = Annotated[int, Query(ge=1, le=MOST, description="How many items at most.")]
 Cursor = Annotated[
@@ -90,13 +93,20 @@ def _read_cursor(cursor: str, order: Order) -> list[Any]:
     except (binascii.Error, ValueError, TypeError) as error:
         raise _bad_cursor() from error
     fits = len(values) == len(order.columns) and all(
-        type(value) is column.type.python_type for value, column in zip(values, order.columns, strict=True)
+        _fits(value, column) for value, column in zip(values, order.columns, strict=True)
     )
-    if sort != order.name or not fits or any("\x00" in v for v in values if isinstance(v, str)):
-        raise _bad_cursor()
-    if any(isinstance(value, int) and abs(value) >= 2**62 for value in values):
+    if sort != order.name or not fits:
         raise _bad_cursor()
     return values
+
+
+def _fits(value: Any, column: ColumnElement[Any]) -> bool:
+    """Whether the database can compare the value with the column."""
+    if type(value) is not column.type.python_type:
+        return False
+    if isinstance(value, str):
+        return _UNSTORABLE.search(value) is None
+    return abs(value) < (2**62 if isinstance(column.type, BigInteger) else 2**31)
 
 
 def _bad_cursor() -> Invalid:
