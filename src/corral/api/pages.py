@@ -106,7 +106,7 @@ def _fits(value: Any, column: ColumnElement[Any]) -> bool:
         return False
     if isinstance(value, str):
         return _UNSTORABLE.search(value) is None
-    return abs(value) < (2**62 if isinstance(column.type, BigInteger) else 2**31)
+    return bool(abs(value) < (2**62 if isinstance(column.type, BigInteger) else 2**31))
 
 
 def _bad_cursor() -> Invalid:
