@@ -59,22 +59,32 @@ describe('the event parser', () => {
 });
 
 describe('the event stream', () => {
-  afterEach(() => vi.useRealTimers());
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
 
   function listen(answers: (() => Promise<Response>)[]) {
     const statuses: LiveStatus['state'][] = [];
+    const waits: number[] = [];
     const changes: string[] = [];
     const requests: Headers[] = [];
     let resets = 0;
     const stream = new EventStream(
-      { status: (status) => statuses.push(status.state), changed: (change) => changes.push(change.id), reset: () => (resets += 1) },
+      {
+        status: (status) => {
+          statuses.push(status.state);
+          if (status.state === 'lost') waits.push(status.retryAt - Date.now());
+        },
+        changed: (change) => changes.push(change.id), reset: () => (resets += 1),
+      },
       '/events',
       (_, init) => {
         requests.push(new Headers(init?.headers));
         return (answers.shift() ?? (() => new Promise<Response>(() => undefined)))();
       },
     );
-    return { stream, statuses, changes, requests, resets: () => resets };
+    return { stream, statuses, waits, changes, requests, resets: () => resets };
   }
   const answer = (text: string) => () => Promise.resolve(new Response(text, { status: 200 }));
 
@@ -92,17 +102,19 @@ describe('the event stream', () => {
 
   test('waits longer after each failure and says until when', async () => {
     vi.useFakeTimers();
+    vi.spyOn(Math, 'random').mockReturnValue(0.5); // The middle of the jitter.
     const refuse = () => Promise.reject(new TypeError('no network'));
     const heard = listen([refuse, refuse, refuse]);
     heard.stream.start();
-    await vi.advanceTimersByTimeAsync(700);
+    await vi.advanceTimersByTimeAsync(900);
     expect(heard.requests.length).toBe(1);
-    await vi.advanceTimersByTimeAsync(600);
+    await vi.advanceTimersByTimeAsync(200);
     expect(heard.requests.length).toBe(2);
-    await vi.advanceTimersByTimeAsync(1500);
+    await vi.advanceTimersByTimeAsync(1800);
     expect(heard.requests.length).toBe(2);
-    await vi.advanceTimersByTimeAsync(1000);
+    await vi.advanceTimersByTimeAsync(200);
     expect(heard.requests.length).toBe(3);
+    expect(heard.waits).toEqual([1000, 2000, 4000]);
     heard.stream.stop();
   });
 

@@ -23,15 +23,21 @@ export const sessionQuery = queryOptions({
 
 /** Takes a session the server just made. What was cached for whoever was here before is dropped. */
 export function adoptSession(queries: QueryClient, session: Session): void {
-  queries.clear();
   setCsrfToken(session.csrf_token);
   queries.setQueryData(keys.session, session);
+  forgetOthers(queries);
 }
 
 export function dropSession(queries: QueryClient): void {
   setCsrfToken(null);
-  queries.clear();
   queries.setQueryData(keys.session, null);
+  forgetOthers(queries);
+}
+
+/** Drops what was read for somebody else. The session's own query stays: pages on screen are watching it. */
+function forgetOthers(queries: QueryClient): void {
+  const kept = new Set<unknown>([keys.session[0], keys.loginOptions[0]]);
+  queries.removeQueries({ predicate: ({ queryKey }) => !kept.has(queryKey[0]) });
 }
 
 /** The session inside the shell, where there always is one. */

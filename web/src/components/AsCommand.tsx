@@ -28,7 +28,7 @@ export function AsCommand({ cli, api, body }: Scriptable) {
         </div>
       }
     >
-      <Button icon={<CodeIcon />}>{t('asCommand.title')}</Button>
+      <Button className="only-desk" icon={<CodeIcon />}>{t('asCommand.title')}</Button>
     </Popover>
   );
 }

@@ -16,11 +16,13 @@ const CommandPalette = lazy(() => import('./CommandPalette'));
 export default function Shell() {
   const { data: session } = useQuery(sessionQuery);
   const navigate = useNavigate();
-  const here = useRouterState({ select: (state) => state.location.href });
+  const mustGo = session === null ? 'login' : session?.must_change_password ? 'password' : null;
   useEffect(() => {
-    if (session === null) void navigate({ to: '/login', search: { next: here }, replace: true });
-    if (session?.must_change_password) void navigate({ to: '/password', replace: true });
-  }, [session, navigate, here]);
+    // The address is read here, not watched: it changes while we leave, and leaving must happen once.
+    const next = location.pathname + location.search;
+    if (mustGo === 'login') void navigate({ to: '/login', search: { next }, replace: true });
+    if (mustGo === 'password') void navigate({ to: '/password', replace: true });
+  }, [mustGo, navigate]);
   return session ? <SignedIn key={session.user.id} user={session.user.id} /> : null;
 }
 

@@ -45,12 +45,13 @@ export function UserBlock() {
       getPopupContainer={(trigger) => trigger.closest('dialog') ?? document.body}
       menu={{ items, selectedKeys: [`theme-${theme}`, `language-${language}`] }}
     >
-      <button type="button" className="plain user-block" aria-label={t('shell.profileOf', { name: me.display_name })}>
+      <button type="button" className="plain user-block">
         <Avatar name={me.display_name} />
         <span className="who">
           <span className="cut strong">{me.display_name}</span>
           <span className="cut small">{standing}</span>
         </span>
+        <span className="visually-hidden">{t('shell.accountMenu')}</span>
         <SelectIcon className="text-3" />
       </button>
     </Dropdown>

@@ -44,7 +44,7 @@ function colorTokens(c: Tokens) {
     colorFillQuaternary: c.fill1, colorFillTertiary: c.fill2, colorFillSecondary: c.fill3,
     colorBorder: c.line2, colorBorderSecondary: c.line, colorSplit: c.line, controlOutline: c.focus, controlItemBgActive: c.fill2, controlItemBgHover: c.fill1,
     colorSuccessBorder: c.greenSoft, colorWarningBorder: c.amberSoft, colorInfoBorder: c.blueSoft, colorErrorBorder: c.redSoft,
-    colorBgMask: '#0B0E0F59', colorErrorText: c.red, colorErrorHover: c.red, colorErrorActive: c.red, colorErrorBorderHover: c.red,
+    colorBorderDisabled: c.line2, colorBgContainerDisabled: c.fill2, colorTextDisabled: c.text4, colorBgMask: '#0B0E0F59', colorErrorText: c.red, colorErrorHover: c.red, colorErrorActive: c.red, colorErrorBorderHover: c.red,
   };
 }
 
@@ -58,7 +58,7 @@ function componentTokens(c: Tokens, language: Language): ThemeConfig['components
       defaultHoverColor: c.text, defaultHoverBorderColor: c.text3, defaultActiveColor: c.text, defaultActiveBorderColor: c.text3, textTextColor: c.text2,
     },
     Table: {
-      headerBg: 'transparent', headerColor: c.text3, headerSplitColor: 'transparent', headerBorderRadius: 0,
+      headerBg: 'transparent', headerSortActiveBg: 'transparent', headerSortHoverBg: 'transparent', bodySortBg: 'transparent', headerColor: c.text3, headerSplitColor: 'transparent', headerBorderRadius: 0,
       cellPaddingBlock: 7, cellPaddingInline: 12, cellPaddingBlockSM: 5, borderColor: c.line, rowHoverBg: c.fill1, rowSelectedBg: c.fill1, rowSelectedHoverBg: c.fill2,
     },
     Tabs: {

@@ -44,8 +44,8 @@ function AboutMe() {
     <Section title={t('profile.account.about')}>
       <Form className="form spaced" form={form} layout="vertical" onFinish={submit} onValuesChange={() => setSaved(false)} initialValues={{ display_name: me.display_name, mail: me.mail ?? '' }}>
         {error !== null && <ProblemNotice error={error} />}
-        <Form.Item label={t('field.userName')} extra={t('profile.account.userNameFixed')}>
-          <Input value={me.name} readOnly aria-readonly variant="filled" />
+        <Form.Item label={t('field.userName')} htmlFor="profile-user-name" extra={t('profile.account.userNameFixed')}>
+          <Input id="profile-user-name" value={me.name} readOnly variant="filled" />
         </Form.Item>
         <Form.Item name="display_name" label={t('field.displayName')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.displayName') }) }]}>
           <Input autoComplete="name" maxLength={120} />
