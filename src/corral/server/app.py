@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from sqlalchemy import select
 
 from corral.accelerators.machine import Machine
+from corral.api import metrics
 from corral.api.problems import install_problem_handlers
 from corral.audit.routes import router as audit_router
 from corral.control.chores import chores_loop, flush_loop
@@ -56,6 +57,7 @@ def create_app(parts: Parts) -> FastAPI:
     settings, database = parts.settings, parts.database
     app = _bare_app()
     app.router.lifespan_context = _lifespan
+    metrics.observe_database(database)
     cookie = "__Host-corral_session" if settings.is_tls else f"corral_session_{settings.port}"
     idle = timedelta(hours=settings.session_idle_hours)
     access = Access(

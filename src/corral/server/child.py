@@ -37,6 +37,7 @@ from corral.server.app import Parts, create_app
 from corral.server.handover import take_over
 from corral.server.logs import set_up_logs
 from corral.server.settings import Settings
+from corral.store.archive import BackupError
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring, KeyringError
 from corral.store.migrate import HEAD, SchemaError, current_revision, upgrade
@@ -185,6 +186,8 @@ def _migrate(settings: Settings, report: Report) -> None:
         if before != HEAD:
             report({"progress": "Making the database" if before is None else "Upgrading the database"})
             upgrade(url)
+    except BackupError as error:
+        raise CannotStartError(error.detail, error.remedy) from error
     except SchemaError as error:
         raise CannotStartError(str(error), "Start the newer version, or restore a backup.") from error
     except OSError as error:

@@ -102,9 +102,9 @@ class Front:
     @staticmethod
     def _note(scope: Scope, status: int, started: float, request_id: str, address: str) -> None:
         seconds = time.perf_counter() - started
-        route = scope.get("route")
-        template = getattr(route, "path", None)
-        metrics.observe(template, scope["method"], status, seconds)
+        # An included router's routes do not know their prefix; FastAPI leaves the whole template here.
+        route = scope.get("fastapi", {}).get("effective_route_context") or scope.get("route")
+        metrics.observe(getattr(route, "path_format", None), scope["method"], status, seconds)
         log.debug(
             "request",
             method=scope["method"],
