@@ -9,7 +9,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, iter_route_contexts
 
 from corral import __version__
 from corral.api.callers import Need
@@ -71,10 +71,12 @@ def describe(app: FastAPI) -> dict[str, Any]:
             "token": {"type": "http", "scheme": "bearer", "description": "A personal access token."},
             "session": {"type": "apiKey", "in": "cookie", "name": "corral_session"},
         }
-        for route in app.routes:
+        # Included routers stay whole in app.routes; this walks into them, with their prefixes.
+        for context in iter_route_contexts(app.routes):
+            route = context.original_route
             if isinstance(route, APIRoute) and route.include_in_schema:
                 for method in route.methods or ():
-                    _complete(document["paths"][route.path_format][method.lower()], route, method)
+                    _complete(document["paths"][context.path_format][method.lower()], route, method)
         app.openapi_schema = document
     return app.openapi_schema
 
