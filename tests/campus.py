@@ -10,10 +10,11 @@ from fastapi import FastAPI
 from corral.api.callers import Authority, Caller, Origin
 from corral.core.permissions import Permission
 from corral.identity.accounts import write_password
+from corral.identity.grants import add_grant, add_membership
 from corral.identity.lookups import find_node, find_role, role_by_key, root_of
 from corral.identity.models import State
 from corral.identity.passwords import Passwords
-from corral.identity.users import add_grant, add_membership, add_user
+from corral.identity.users import add_user
 from corral.store.database import Database, Transaction
 from tests.apps import ApiClient
 from tests.clocks import ShiftedClock

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import delete, func, insert, or_, select, update
+from sqlalchemy import delete, func, insert, select, update
 
 from corral.api.callers import SYSTEM
 from corral.audit.record import Subject, record
@@ -11,9 +11,10 @@ from corral.core.permissions import Permission
 from corral.core.scopes import child_path
 from corral.core.text import name_key
 from corral.identity.accounts import add_token, write_password
-from corral.identity.lookups import role_by_key, root_of, user_subject
+from corral.identity.grants import add_grant, add_membership
+from corral.identity.lookups import held_at, role_by_key, root_of, user_subject
 from corral.identity.tables import organisation, password, role, role_grant, token, user
-from corral.identity.users import add_grant, add_membership, add_user
+from corral.identity.users import add_user
 from corral.store.database import Transaction
 
 ADMINISTRATOR = "admin"
@@ -144,7 +145,7 @@ def super_administrator(transaction: Transaction) -> tuple[str, str]:
         .where(
             role_grant.c.role_id == role_by_key(transaction, "super_administrator").id,
             role_grant.c.organisation_id == root_of(transaction).id,
-            or_(role_grant.c.expires_at.is_(None), role_grant.c.expires_at > transaction.now),
+            held_at(transaction.now),
             user.c.state == "active",
         )
         .order_by(role_grant.c.id)

@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Select, Table, delete, or_, select
 from corral.api.callers import SYSTEM
 from corral.audit.record import Subject, record
 from corral.events.record import publish
+from corral.identity.grants import bump, user_changed
 from corral.identity.lookups import user_subject
 from corral.identity.organisations import IDENTITY
 from corral.identity.tables import (
@@ -27,7 +28,6 @@ from corral.identity.tables import (
     token,
     user,
 )
-from corral.identity.users import bump, user_changed
 from corral.store.database import AnyRow, Transaction
 
 # An expired token stays in its owner's list for so long, so that who wonders why a script fails sees why.
@@ -77,9 +77,7 @@ def end_grants(transaction: Transaction, most: int) -> int:
     return len(ended)
 
 
-def _end_offers(
-    transaction: Transaction, table: Table, offers: Select[Any], action: str, most: int
-) -> int:
+def _end_offers(transaction: Transaction, table: Table, offers: Select[Any], action: str, most: int) -> int:
     kind = table.name
     ended = transaction.rows(offers.where(table.c.expires_at <= transaction.now).limit(most))
     transaction.run(delete(table).where(table.c.id.in_([row.id for row in ended])))

@@ -6,6 +6,7 @@ from corral.api.callers import Caller
 from corral.audit.record import record
 from corral.core.permissions import Permission
 from corral.core.refusals import FieldError, Invalid
+from corral.identity.grants import add_grant, add_membership, bump, user_changed
 from corral.identity.login import SessionRules, new_login_link
 from corral.identity.lookups import (
     Node,
@@ -19,7 +20,7 @@ from corral.identity.lookups import (
 from corral.identity.models import Import, ImportedRow, ImportResult
 from corral.identity.rules import ImportRow, read_people
 from corral.identity.tables import membership, role_grant, user
-from corral.identity.users import add_grant, add_membership, add_user, bump, user_changed
+from corral.identity.users import add_user
 from corral.store.database import Transaction
 
 IN_BATCH = 500

@@ -18,6 +18,8 @@ from corral.core.refusals import Conflict, NotFound
 from corral.events.record import publish
 from corral.identity.accounts import write_password
 from corral.identity.credentials import hash_secret, new_join_code, new_secret, read_join_code
+from corral.identity.directory import get_user
+from corral.identity.grants import add_grant, add_membership, bump, user_changed
 from corral.identity.login import SessionRules, SignedIn, open_session
 from corral.identity.lookups import (
     Node,
@@ -43,7 +45,7 @@ from corral.identity.models import (
 )
 from corral.identity.organisations import IDENTITY
 from corral.identity.tables import invitation, join_code, organisation, role, user
-from corral.identity.users import add_grant, add_membership, add_user, bump, get_user, user_changed
+from corral.identity.users import add_user
 from corral.store.database import AnyRow, Transaction
 
 GONE = "This invitation was used, withdrawn or is too old."

@@ -13,13 +13,13 @@ from corral.core.refusals import Forbidden, LoginFailed
 from corral.core.scopes import ancestors
 from corral.events.record import publish
 from corral.identity.credentials import csrf_token, hash_secret, new_secret
+from corral.identity.directory import build_users
 from corral.identity.lookups import authorities_of, root_of, user_subject
 from corral.identity.models import LoginLink, PermissionsHere, Session
 from corral.identity.organisations import IDENTITY
 from corral.identity.providers import LoginProvider, Proven
 from corral.identity.tables import external_login, login_link, password, session, user
 from corral.identity.throttle import count_try, counted, forgive, login_bounds
-from corral.identity.users import build_users
 from corral.store.database import AnyRow, Database, Transaction
 
 NOBODY = "Nobody of that name with that password."

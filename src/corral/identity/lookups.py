@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, exists, or_, select
 
@@ -51,6 +52,11 @@ def in_subtrees(paths: Iterable[str]) -> ColumnElement[bool]:
     """Rows of `organisation` at or below one of the paths, as index ranges."""
     column = organisation.c.path
     return or_(*(and_(column >= path, column < subtree_end(path)) for path in paths))
+
+
+def held_at(at: Any) -> ColumnElement[bool]:
+    """Rows of `role_grant` that have not ended at `at`."""
+    return or_(role_grant.c.expires_at.is_(None), role_grant.c.expires_at > at)
 
 
 def root_of(transaction: Transaction) -> Node:
@@ -182,8 +188,5 @@ AUTHORITIES = (
     .select_from(role_grant)
     .join(role, role.c.id == role_grant.c.role_id)
     .join(organisation, organisation.c.id == role_grant.c.organisation_id)
-    .where(
-        role_grant.c.user_id == bindparam("user_id"),
-        or_(role_grant.c.expires_at.is_(None), role_grant.c.expires_at > bindparam("now", type_=Instant)),
-    )
+    .where(role_grant.c.user_id == bindparam("user_id"), held_at(bindparam("now", type_=Instant)))
 )

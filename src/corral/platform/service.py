@@ -8,9 +8,10 @@ from corral.core.permissions import Permission
 from corral.core.refusals import Forbidden
 from corral.identity.accounts import write_password
 from corral.identity.bootstrap import ROOT_NAME, first_password_pending
+from corral.identity.grants import add_grant, add_membership, user_changed
 from corral.identity.lookups import Node, role_by_key, root_of, user_subject
 from corral.identity.tables import invitation, join_code, organisation, role_grant, user
-from corral.identity.users import add_grant, add_membership, add_user, user_changed
+from corral.identity.users import add_user
 from corral.platform.models import Checklist, ChecklistItem, SignedUp, SignUp
 from corral.platform.settings import read_mail, read_registration
 from corral.store.database import Transaction

@@ -9,6 +9,7 @@ from corral.api.versions import IfMatch, tagged
 from corral.core.refusals import Invalid
 from corral.identity import accounts as service
 from corral.identity.context import IdentityHere
+from corral.identity.directory import get_user
 from corral.identity.invitations import join_as_member
 from corral.identity.login import must_change_password
 from corral.identity.models import (
@@ -27,7 +28,6 @@ from corral.identity.models import (
 )
 from corral.identity.rules import check_new_password
 from corral.identity.throttle import count_try, counted, forgive, login_bounds
-from corral.identity.users import get_user
 
 router = APIRouter(prefix="/me", tags=["account"])
 

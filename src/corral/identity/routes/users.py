@@ -11,7 +11,7 @@ from corral.api.pages import Cursor, Limit, Page
 from corral.api.versions import IfMatch, tagged
 from corral.audit.record import record
 from corral.core.permissions import Permission
-from corral.identity import accounts, users
+from corral.identity import accounts, directory, grants, users
 from corral.identity import imports as importing
 from corral.identity.context import Identity, IdentityHere
 from corral.identity.login import new_login_link
@@ -61,7 +61,7 @@ async def list_users(
 ) -> Page[User]:
     """People of the organisations whose people you may see."""
     return await database.read(
-        users.list_users,
+        directory.list_users,
         caller,
         organisation_id=organisation,
         role_id=role,
@@ -76,7 +76,7 @@ async def list_users(
 @router.get("/summary")
 async def summarise_users(database: Db, caller: Reader, organisation: InOrganisation = None) -> UserSummary:
     """How many people, in which states, and what is open."""
-    return await database.read(users.summarise_users, caller, organisation)
+    return await database.read(directory.summarise_users, caller, organisation)
 
 
 @router.post("", status_code=201)
@@ -106,7 +106,7 @@ async def import_users(
 @router.get("/{user_id}")
 async def get_user(database: Db, caller: Reader, user_id: Id, response: Response) -> User:
     """One person."""
-    return tagged(response, await database.read(users.get_user, caller, user_id))
+    return tagged(response, await database.read(directory.get_user, caller, user_id))
 
 
 @router.patch("/{user_id}")
@@ -160,25 +160,25 @@ async def revoke_sessions(database: Db, caller: Manager, user_id: Id) -> Revoked
 @router.put("/{user_id}/memberships/{organisation_id}")
 async def join_organisation(database: Db, caller: Manager, user_id: Id, organisation_id: Id) -> User:
     """Makes someone a member of an organisation."""
-    return await database.write(users.join_organisation, caller, user_id, organisation_id)
+    return await database.write(grants.join_organisation, caller, user_id, organisation_id)
 
 
 @router.delete("/{user_id}/memberships/{organisation_id}", status_code=204)
 async def leave_organisation(database: Db, caller: Manager, user_id: Id, organisation_id: Id) -> None:
     """Ends a membership and takes the roles given on that organisation."""
-    await database.write(users.leave_organisation, caller, user_id, organisation_id)
+    await database.write(grants.leave_organisation, caller, user_id, organisation_id)
 
 
 @router.post("/{user_id}/grants", status_code=201)
 async def give_role(once: CreatedOnce, caller: Granter, user_id: Id, new: NewGrant) -> User:
     """Gives a role on an organisation and below; you must hold all that the role allows there."""
-    return await once.create(caller, users.give_role, user_id, new)
+    return await once.create(caller, grants.give_role, user_id, new)
 
 
 @router.delete("/{user_id}/grants/{grant_id}", status_code=204)
 async def take_role(database: Db, caller: Granter, user_id: Id, grant_id: Id) -> None:
     """Takes a role."""
-    await database.write(users.take_role, caller, user_id, grant_id)
+    await database.write(grants.take_role, caller, user_id, grant_id)
 
 
 def _steered(transaction: Transaction, caller: Caller, user_id: str) -> AnyRow:
