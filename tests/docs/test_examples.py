@@ -15,7 +15,7 @@ _BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def examples(document: Path) -> dict[str, str]:
-    """The runnable blocks by language, each language as one program: later blocks use what earlier ones made."""
+    """The runnable blocks, one program per language: later blocks use what earlier ones made."""
     programs: dict[str, str] = {}
     for language, code in _BLOCK.findall(document.read_text()):
         programs[language] = programs.get(language, "") + code
