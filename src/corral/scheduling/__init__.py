@@ -1,0 +1,1 @@
+"""The scheduler: a snapshot in, a plan out; pure and deterministic."""
