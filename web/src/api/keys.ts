@@ -23,20 +23,20 @@ export const keys = {
 
 /** Which data a change of this kind makes old. */
 const touched: Record<string, readonly QueryKey[]> = {
-  user: [keys.users, keys.me, keys.session, keys.organisations, keys.checklist],
+  user: [keys.users, keys.me, keys.session, keys.organisations, keys.roles, keys.checklist],
   organisation: [keys.organisations, keys.users, keys.checklist],
   membership: [keys.users, keys.organisations],
   role: [keys.roles, keys.users, keys.session],
   grant: [keys.grants, keys.users, keys.session],
-  invitation: [keys.invitations, keys.checklist],
-  join_code: [keys.joinCodes, keys.checklist],
-  session: [keys.mySessions],
+  invitation: [keys.invitations, keys.users, keys.checklist],
+  join_code: [keys.joinCodes, keys.users, keys.checklist],
+  session: [keys.mySessions, keys.session],
   token: [keys.myTokens],
   ssh_key: [keys.mySshKeys],
-  audit: [keys.audit],
   setting: [keys.settings, keys.checklist, keys.loginOptions],
 };
 
 export function keysOfKind(kind: string): readonly QueryKey[] {
-  return touched[kind] ?? [[kind]];
+  // Whatever changes is also an entry of the audit log, which sends no events of its own.
+  return [...(touched[kind] ?? [[kind]]), keys.audit];
 }

@@ -13,7 +13,7 @@ export interface Scriptable {
 }
 
 /** What you see you can script: the same view as command and as API call. */
-export function AsCommand({ cli, api, body }: Scriptable) {
+export function AsCommand({ cli, api, body, size }: Scriptable & { size?: 'small' }) {
   const { t } = useTranslation();
   const [method = 'GET', path = ''] = api.split(' ', 2);
   const call = curl(method, path, body);
@@ -28,7 +28,7 @@ export function AsCommand({ cli, api, body }: Scriptable) {
         </div>
       }
     >
-      <Button className="only-desk" icon={<CodeIcon />}>{t('asCommand.title')}</Button>
+      <Button className="only-desk" size={size} icon={<CodeIcon />}>{t('asCommand.title')}</Button>
     </Popover>
   );
 }

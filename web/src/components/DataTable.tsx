@@ -4,6 +4,11 @@ import { useTranslation } from 'react-i18next';
 import { usePhone } from '../theme/preferences';
 import { SkeletonRows } from './States';
 
+/** Above this many rows only those in sight are in the document. */
+const VIRTUAL_ABOVE = 200;
+/** Header, answer, filters, column heads and the foot of a page with a long table. */
+const AROUND_TABLE = 270;
+
 interface DataTableProps<Row extends { id: string }> {
   label: string;
   rows: readonly Row[] | undefined;
@@ -15,17 +20,22 @@ interface DataTableProps<Row extends { id: string }> {
   onOpen?: (row: Row) => void;
   openId?: string | null;
   selection?: TableProps<Row>['rowSelection'];
+  /** Rows with children become a tree. */
+  expandable?: TableProps<Row>['expandable'];
+  /** Called with the sort that the heads were clicked to; the rows come sorted from outside. */
+  onSort?: TableProps<Row>['onChange'];
   /** Present while there is another page. */
-  more?: { load: () => void; loading: boolean };
+  more?: { load: () => void; loading: boolean; words?: string };
   skeletonRows?: number;
 }
 
 /** 40 px rows, hairlines, heads at 12 px; a skeleton of the same height before data comes. */
-export function DataTable<Row extends { id: string }>({ label, rows, columns, phoneRow, empty, onOpen, openId, selection, more, skeletonRows = 8 }: DataTableProps<Row>) {
+export function DataTable<Row extends { id: string }>({ label, rows, columns, phoneRow, empty, onOpen, openId, selection, expandable, onSort, more, skeletonRows = 8 }: DataTableProps<Row>) {
   const { t } = useTranslation();
   const phone = usePhone();
   if (rows === undefined) return <SkeletonRows rows={skeletonRows} />;
   if (rows.length === 0) return empty;
+  const long = rows.length > VIRTUAL_ABOVE;
   return (
     <>
       {phone ? (
@@ -38,13 +48,18 @@ export function DataTable<Row extends { id: string }>({ label, rows, columns, ph
           columns={columns}
           pagination={false}
           rowSelection={selection}
+          expandable={expandable}
+          onChange={onSort}
+          showSorterTooltip={false}
+          virtual={long}
+          scroll={long ? { x: 640, y: Math.max(400, innerHeight - AROUND_TABLE) } : undefined}
           rowClassName={(row) => (row.id === openId ? 'open-row' : '')}
           onRow={(row) => (onOpen ? openable(() => onOpen(row)) : {})}
         />
       )}
       {more && (
         <div className="form-actions" style={{ marginTop: 12 }}>
-          <Button onClick={more.load} disabled={more.loading}>{t('action.showMore')}</Button>
+          <Button onClick={more.load} disabled={more.loading}>{more.words ?? t('action.showMore')}</Button>
         </div>
       )}
     </>
@@ -57,7 +72,7 @@ function openable(open: () => void): React.HTMLAttributes<HTMLElement> {
     style: { cursor: 'pointer' },
     onClick: (event) => {
       // A link, button or box inside the row has its own meaning.
-      if ((event.target as HTMLElement).closest('a, button, input, label, .ant-select, .ant-dropdown')) return;
+      if ((event.target as HTMLElement).closest('a, button, input, label, .ant-select, .ant-dropdown, .ant-table-selection-column')) return;
       open();
     },
     onKeyDown: (event) => {

@@ -30,11 +30,13 @@ interface PageProps {
   rail?: ReactNode;
   /** A SidePanel beside the list. */
   panel?: ReactNode;
+  /** A bar below the scrolled part, such as what to do with the selected rows. */
+  foot?: ReactNode;
   children?: ReactNode;
 }
 
 /** The frame of every page: header with crumb, title and actions, the answer first, then the evidence. */
-export function Page({ title, crumbs = [], chip, actions, live, scoped, tabs, answer, rail, panel, children }: PageProps) {
+export function Page({ title, crumbs = [], chip, actions, live, scoped, tabs, answer, rail, panel, foot, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Corral`;
   }, [title]);
@@ -56,16 +58,19 @@ export function Page({ title, crumbs = [], chip, actions, live, scoped, tabs, an
       </header>
       {tabs}
       <div className="page-body">
-        <div className="page-scroll">
-          {answer && <div className="answer-line">{answer}</div>}
-          {rail ? (
-            <div className="with-rail">
-              <div>{children}</div>
-              <aside className="rail">{rail}</aside>
-            </div>
-          ) : (
-            children
-          )}
+        <div className="page-column">
+          <div className="page-scroll">
+            {answer && <div className="answer-line">{answer}</div>}
+            {rail ? (
+              <div className="with-rail">
+                <div>{children}</div>
+                <aside className="rail">{rail}</aside>
+              </div>
+            ) : (
+              children
+            )}
+          </div>
+          {foot && <div className="page-foot">{foot}</div>}
         </div>
         {panel}
       </div>
