@@ -26,7 +26,7 @@ export function ErrorState({ error, what, onRetry }: { error: unknown; what?: st
     <div className="trouble" role="alert">
       <WarningIcon />
       <div>
-        <h2>{what ? t('error.cannotShow', { what, reason: problem.title }) : problem.title}</h2>
+        <h2>{what ? t('error.cannotShow', { what, reason: problem.title.replace(/[.。]$/, '') }) : problem.title}</h2>
         <p>{problem.text}</p>
         <div className="form-actions">
           {onRetry && (

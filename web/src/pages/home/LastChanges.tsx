@@ -11,8 +11,8 @@ import { useFormat } from '../../i18n/format';
 
 const SHOWN = 8;
 
-/** Signing in or changing the own password: naming the person twice says nothing. */
-const aboutSelf = ({ actor_id, object_id, action }: AuditEntry): boolean => actor_id === object_id && /^(session|password)\./.test(action);
+/** What one did with the own account: naming the person twice says nothing. */
+const aboutSelf = ({ actor_id, object_id }: AuditEntry): boolean => actor_id === object_id;
 
 /** The newest entries of the audit log: when, who, what, on what. */
 export function LastChanges() {

@@ -19,6 +19,7 @@ export function LoginForm({ provider, onEnter }: { provider: string; onEnter: (s
   const { t } = useTranslation();
   const [form] = Form.useForm<Values>();
   const [busy, setBusy] = useState(false);
+  const [forgotten, setForgotten] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
   const waitSeconds = useCountdown(error?.slug === 'too-many-tries' ? (error.number('retry_after_seconds') ?? 0) : 0, error);
 
@@ -43,7 +44,12 @@ export function LoginForm({ provider, onEnter }: { provider: string; onEnter: (s
         {/* eslint-disable-next-line jsx-a11y/no-autofocus -- the one thing to do on this page */}
         <Input autoFocus autoComplete="username" autoCapitalize="none" spellCheck={false} />
       </Form.Item>
-      <PasswordField name="password" label={t('field.password')} purpose="current-password" />
+      <div className="beside-label">
+        <PasswordField name="password" label={t('field.password')} purpose="current-password" hint={forgotten ? t('login.forgottenHow') : undefined} />
+        <button type="button" className="plain forgotten" aria-expanded={forgotten} onClick={() => setForgotten(!forgotten)}>
+          {t('login.forgotten')}
+        </button>
+      </div>
       <Button type="primary" htmlType="submit" block disabled={busy || waitSeconds > 0} style={{ marginTop: 8 }}>
         {t('login.signIn')}
       </Button>

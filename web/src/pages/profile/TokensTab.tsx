@@ -86,7 +86,9 @@ function TokenTable({ rows, onRevoke, onNew }: { rows: Token[] | undefined; onRe
   const scopes = (token: Token) => (token.scopes.includes('*') ? t('profile.tokens.everything') : token.scopes.join(', '));
   const expiry = (token: Token) => (token.expires_at ? moment(token.expires_at) : t('profile.tokens.never'));
   const used = (token: Token) => (token.last_used_at ? ago(token.last_used_at) : t('profile.tokens.unused'));
-  const revoke = (token: Token) => <Button size="small" danger onClick={() => onRevoke(token)}>{t('profile.tokens.revoke')}</Button>;
+  // The token made at start belongs to the command on Corral's own machine and is made again by itself.
+  const revoke = (token: Token) =>
+    token.local ? <span className="small text-3">{t('profile.tokens.local')}</span> : <Button size="small" danger onClick={() => onRevoke(token)}>{t('profile.tokens.revoke')}</Button>;
   return (
     <DataTable
       label={t('profile.tokens.tab')}
