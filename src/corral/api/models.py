@@ -1,5 +1,6 @@
 """Building blocks of the API's models: strict input, cleaned text, instants in UTC."""
 
+import re
 from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -96,6 +97,11 @@ GivenInstant = Annotated[
     Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9999, 1, 1, tzinfo=UTC)),
     AfterValidator(_in_utc),
 ]
+
+
+def is_mail(text: str) -> bool:
+    """Whether `Mail` would take the text."""
+    return len(text) <= 254 and re.fullmatch(_MAIL, text) is not None
 
 
 def id_of(kind: str) -> Any:

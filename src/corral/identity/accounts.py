@@ -269,9 +269,10 @@ def read_ssh_key(text: str) -> tuple[str, str, str]:
             "Never show it to anyone. " + SSH_REMEDY,
         )
     parts = text.split()
-    if "\n" in text or len(parts) < 2 or parts[0] not in SSH_KINDS:
+    at = next((index for index, part in enumerate(parts) if part in SSH_KINDS), len(parts))
+    if "\n" in text or len(parts) < at + 2:
         raise refuse("This is not one public key of a kind that is taken (ed25519, ECDSA, RSA).")
-    kind, blob = parts[0], parts[1]
+    kind, blob = parts[at : at + 2]
     try:
         raw = base64.b64decode(blob, validate=True)
         named = raw[4 : 4 + int.from_bytes(raw[:4], "big")].decode()

@@ -14,6 +14,7 @@ from corral.identity.lookups import (
     check_grantable,
     find_node,
     find_role,
+    held_at,
     sees_user,
     user_subject,
 )
@@ -88,6 +89,8 @@ def _outcome(
             result = "unchanged"
         else:
             result = "add"
+            if not caller.may(Permission.ROLES_GRANT, node.path):
+                problems.append(f"role: giving one to people who exist needs roles.grant on {node.name}")
     return ImportedRow.model_validate(
         {
             "line": row.line,
@@ -111,6 +114,7 @@ def _belongs(transaction: Transaction, user_id: str, node: Node, role: RoleFacts
             role_grant.c.user_id == user_id,
             role_grant.c.organisation_id == node.id,
             role_grant.c.role_id == role.id,
+            held_at(transaction.now),
         )
     )
     return member is not None and granted is not None

@@ -97,13 +97,13 @@ def create_invitation(
     return CreatedInvitation(invitation=_invitation(row), secret=secret, url=url)
 
 
-def mark_mailed(transaction: Transaction, invitation_id: str) -> Invitation:
+def mark_mailed(transaction: Transaction, invitation_id: str) -> Invitation | None:
+    """The invitation, if it was not used or withdrawn while the mail was on its way."""
     transaction.run(
         update(invitation).where(invitation.c.id == invitation_id).values(mailed_at=transaction.now)
     )
     row = transaction.first(_INVITATIONS.where(invitation.c.id == invitation_id))
-    assert row is not None
-    return _invitation(row)
+    return None if row is None else _invitation(row)
 
 
 def withdraw_invitation(transaction: Transaction, caller: Caller, invitation_id: str) -> None:

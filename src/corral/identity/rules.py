@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from corral.api.callers import Authority, Caller
+from corral.api.models import is_mail
 from corral.core.permissions import Permission
 from corral.core.refusals import FieldError, Forbidden, Invalid
+from corral.core.text import clean_name, has_control_characters
 
 USER_NAME = r"^[a-z][a-z0-9]*(?:[._-][a-z0-9]+)*$"
 USER_NAME_LENGTH = (2, 32)
-MAIL = re.compile(r"[^@\s]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,187}[A-Za-z0-9])?")
 # Names that other programs or pages could take for something of the system.
 RESERVED_NAMES = frozenset({"corral", "root", "system", "nobody", "me", "api", "www", "localhost"})
 
@@ -97,14 +98,14 @@ def _read_person(line: int, header: list[str], cells: list[str], seen: set[str])
         problems.append(f"name: {name} stands twice in this file")
     seen.add(name)
     mail = values.get("mail") or None
-    if mail is not None and (len(mail) > 254 or not MAIL.fullmatch(mail)):
+    if mail is not None and not is_mail(mail):
         problems.append("mail: not a mail address")
     priority = values.get("priority") or "1"
     if priority not in {"1", "2", "3", "4", "5"}:
         problems.append("priority: 1 to 5")
         priority = "1"
-    display_name = values.get("display_name") or name
-    if len(display_name) > 120 or not display_name.isprintable():
+    display_name = clean_name(values.get("display_name", "")) or name
+    if len(display_name) > 120 or has_control_characters(display_name):
         problems.append("display_name: at most 120 characters, no control characters")
     return ImportRow(line, name[:64], display_name[:120], mail, int(priority), tuple(problems))
 

@@ -2,6 +2,7 @@
 
 import ssl
 from dataclasses import dataclass
+from email.errors import HeaderParseError
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import format_datetime, make_msgid
@@ -44,12 +45,19 @@ class SmtpMailer:
 def _message(sender: str, to: str, subject: str, text: str) -> EmailMessage:
     message = EmailMessage()
     message["From"] = Address("Corral", addr_spec=sender)
-    message["To"] = Address(addr_spec=to)
+    message["To"] = _address(to)
     message["Subject"] = subject
     message["Message-ID"] = make_msgid(domain=sender.rpartition("@")[2])
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(text)
     return message
+
+
+def _address(text: str) -> Address:
+    try:
+        return Address(addr_spec=text)
+    except (ValueError, HeaderParseError) as error:
+        raise MailNotSentError(f"{text} is no address that mail can be sent to.") from error
 
 
 async def _deliver(settings: MailSettings, password: str | None, message: EmailMessage) -> None:
@@ -72,9 +80,9 @@ async def _deliver(settings: MailSettings, password: str | None, message: EmailM
         raise MailNotSentError(f"{place} did not take user name and password: {error.message}.") from error
     except aiosmtplib.SMTPRecipientsRefused as error:
         raise MailNotSentError(f"{place} refused the recipient.") from error
-    except aiosmtplib.SMTPConnectError as error:
-        raise MailNotSentError(f"{place} cannot be reached: {error}.") from error
     except (TimeoutError, aiosmtplib.SMTPTimeoutError) as error:
         raise MailNotSentError(f"{place} did not answer within {TIMEOUT_SECONDS} s.") from error
+    except aiosmtplib.SMTPConnectError as error:
+        raise MailNotSentError(f"{place} cannot be reached: {error}.") from error
     except (aiosmtplib.SMTPException, ssl.SSLError, OSError) as error:
         raise MailNotSentError(f"{place} did not take the mail: {error}.") from error

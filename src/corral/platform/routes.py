@@ -122,7 +122,7 @@ async def test_mail_settings(
     database: Db, identity: IdentityHere, caller: Manager, test: MailTest
 ) -> MailTested:
     """Sends a test mail and says what the mail server answered."""
-    await database.read(settings.get_mail, caller)
+    await database.read(settings.require_manager, caller)
     try:
         text = f"{caller.name} sent this from {identity.console} to see that mail works. It does.\n"
         await identity.mailer.send(test.to, "Corral can send mail", text)
@@ -156,9 +156,10 @@ async def get_checklist(database: Db, caller: Reader) -> Checklist:
 async def get_system(
     database: Db,
     installation: InstallationHere,
-    caller: Annotated[Caller, Requires(Permission.SYSTEM_READ)],  # noqa: ARG001
+    caller: Annotated[Caller, Requires(Permission.SYSTEM_READ)],
 ) -> System:
     """Versions and the machine."""
+    await database.read(service.require_system_reader, caller)
     return System.model_validate(
         {
             "version": __version__,

@@ -9,7 +9,7 @@ from corral.core.refusals import Forbidden
 from corral.identity.accounts import write_password
 from corral.identity.bootstrap import ROOT_NAME, first_password_pending
 from corral.identity.grants import add_grant, add_membership, user_changed
-from corral.identity.lookups import Node, role_by_key, root_of, user_subject
+from corral.identity.lookups import Node, held_at, role_by_key, root_of, user_subject
 from corral.identity.tables import invitation, join_code, organisation, role_grant, user
 from corral.identity.users import add_user
 from corral.platform.models import Checklist, ChecklistItem, SignedUp, SignUp
@@ -22,16 +22,19 @@ def require_sign_up(transaction: Transaction) -> None:
         raise Forbidden("Signing up is off here.", "Ask an administrator for an invitation or a join code.")
 
 
+def require_system_reader(transaction: Transaction, caller: Caller) -> None:
+    """The machine belongs to the whole installation: the permission must be held on its root."""
+    root = root_of(transaction)
+    caller.require(Permission.SYSTEM_READ, root.path, root.name)
+
+
 def sign_up(transaction: Transaction, wanted: SignUp, hashed: str, origin: Origin) -> SignedUp:
     """An account that waits: its owner can log in once an administrator has approved it."""
     require_sign_up(transaction)
     settings = read_registration(transaction)
     row = transaction.first(select(organisation).where(organisation.c.id == settings.organisation_id))
-    node = (
-        root_of(transaction)
-        if row is None
-        else Node(row.id, row.parent_id, row.name, row.path, row.generation)
-    )
+    assert row is not None, "sign-up is off where its organisation is gone"
+    node = Node(row.id, row.parent_id, row.name, row.path, row.generation)
     user_id = add_user(
         transaction, name=wanted.name, display_name=wanted.display_name, mail=wanted.mail, state="pending"
     )
@@ -61,6 +64,8 @@ def first_day(transaction: Transaction, caller: Caller) -> Checklist:
         .join(user, user.c.id == role_grant.c.user_id)
         .where(
             role_grant.c.role_id == role_by_key(transaction, "super_administrator").id,
+            role_grant.c.organisation_id == root.id,
+            held_at(transaction.now),
             user.c.state == "active",
         )
     )

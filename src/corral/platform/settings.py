@@ -12,6 +12,7 @@ from corral.core.permissions import Permission
 from corral.core.refusals import Invalid
 from corral.events.record import publish
 from corral.identity.lookups import find_node, root_of
+from corral.identity.tables import organisation
 from corral.platform.models import (
     MailSettings,
     NewMailSettings,
@@ -51,6 +52,11 @@ def mail_password(transaction: Transaction, keyring: Keyring) -> str | None:
     return None if sealed is None else keyring.decrypt(sealed, PASSWORD_PURPOSE)
 
 
+def require_manager(transaction: Transaction, caller: Caller) -> None:
+    """That the caller may change the installation's settings; holding it further down is not enough."""
+    _require(transaction, caller, Permission.SETTINGS_MANAGE)
+
+
 def get_mail(transaction: Transaction, caller: Caller) -> MailSettings:
     _require(transaction, caller, Permission.SETTINGS_READ)
     return read_mail(transaction)
@@ -64,22 +70,34 @@ def write_mail(
         raise Invalid.field("body.sender", "Mail needs an address it comes from.", "Give a sender address.")
     if new.password and new.user_name is None:
         raise Invalid.field("body.user_name", "A password needs a user name.", "Give both, or neither.")
-    if new.password and new.encryption == "none":
-        raise Invalid.field(
-            "body.encryption", "A password would travel in the clear.", "Use starttls or tls."
-        )
     before, generation = _stored(transaction, MAIL, _MAIL_DEFAULTS)
     expected.check(generation)
-    after = {**new.model_dump(), "tested_at": None}
-    match new.password:
-        case None:
-            after["password"] = before["password"]
-        case "":
-            after["password"] = None
-        case text:
-            after["password"] = keyring.encrypt(text, PASSWORD_PURPOSE)
+    sealed = _sealed_password(new, before, keyring)
+    if sealed is not None and new.encryption == "none":
+        raise Invalid.field(
+            "body.encryption",
+            "The password would travel in the clear.",
+            "Use starttls or tls, or forget the password.",
+        )
+    after = {**new.model_dump(), "password": sealed, "tested_at": None}
     _write(transaction, caller, MAIL, before, after, generation)
     return read_mail(transaction)
+
+
+def _sealed_password(new: NewMailSettings, before: JsonObject, keyring: Keyring) -> str | None:
+    if new.password:
+        return keyring.encrypt(new.password, PASSWORD_PURPOSE)
+    kept: str | None = before["password"]
+    if new.password == "" or new.user_name is None or kept is None:
+        return None
+    if new.host != before["host"]:
+        # Whoever may change the settings may not read the password, by no server of their own either.
+        raise Invalid.field(
+            "body.password",
+            "The stored password is for another mail server.",
+            "Type the password for this one, or forget the stored one.",
+        )
+    return kept
 
 
 def mark_mail_tested(transaction: Transaction, caller: Caller, to: str) -> datetime:
@@ -91,8 +109,12 @@ def mark_mail_tested(transaction: Transaction, caller: Caller, to: str) -> datet
 
 
 def read_registration(transaction: Transaction) -> RegistrationSettings:
+    """As stored; off where the organisation that people would belong to is gone."""
     defaults = {"sign_up": False, "organisation_id": root_of(transaction).id}
     value, generation = _stored(transaction, REGISTRATION, defaults)
+    place = organisation.c.id == value["organisation_id"]
+    if transaction.scalar(select(organisation.c.id).where(place)) is None:
+        value = defaults
     return RegistrationSettings.model_validate({**value, "generation": generation})
 
 

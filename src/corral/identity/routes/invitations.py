@@ -158,4 +158,5 @@ async def _send(
         await identity.mailer.send(to, f"Invitation to {place}", text)
     except MailNotSentError as problem:
         return created.model_copy(update={"mail_problem": str(problem)})
-    return created.model_copy(update={"invitation": await database.write(service.mark_mailed, invitation.id)})
+    mailed = await database.write(service.mark_mailed, invitation.id)
+    return created.model_copy(update={"invitation": mailed or invitation})
