@@ -5,11 +5,13 @@ nobody caught, one log line and one measurement. Plain ASGI: it is on every path
 """
 
 import ipaddress
+import re
 import secrets
 import time
 from collections.abc import Sequence
 
 import structlog
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from corral.api import metrics
@@ -20,6 +22,8 @@ from corral.core.refusals import Malformed, Refusal, TooLarge
 LARGEST_BODY = 2 * 1024 * 1024
 
 log = structlog.get_logger("corral.request")
+
+_LENGTH = re.compile("[0-9]{1,10}")
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -72,7 +76,7 @@ class Front:
                 "Use the address that it printed at start, or add the name to host_names in corral.toml.",
             )
         length = headers.get(b"content-length")
-        if length and (not length.isdigit() or int(length) > LARGEST_BODY):
+        if length and not (_LENGTH.fullmatch(length) and int(length) <= LARGEST_BODY):
             raise _too_large()
 
     @staticmethod
@@ -163,8 +167,12 @@ def _bounded(receive: Receive) -> Receive:
     return bounded
 
 
+class _BodyTooLarge(TooLarge, HTTPException):  # type: ignore[misc]  # both have headers
+    """Also the kind that passes through whoever reads the body and takes other errors for bad JSON."""
+
+
 def _too_large() -> TooLarge:
-    return TooLarge(f"A request has at most {LARGEST_BODY // 1024} KiB.", "Send less at once.")
+    return _BodyTooLarge(f"A request has at most {LARGEST_BODY // 1024} KiB.", "Send less at once.")
 
 
 def _host_name(host: str) -> str:
