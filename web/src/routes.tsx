@@ -1,10 +1,10 @@
 import type { ComponentType } from 'react';
 import type { QueryClient } from '@tanstack/react-query';
-import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, redirect, retainSearchParams } from '@tanstack/react-router';
+import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, redirect, retainSearchParams, type RouteComponent } from '@tanstack/react-router';
 import { safeReturnPath } from './api/return-path';
 import { hasPermission, sessionQuery, useSession } from './api/session';
 import { ForbiddenPage, NotFoundInShell, PageError, WholePageError } from './pages/errors/ErrorPages';
-import { pages } from './pages/registry';
+import { pages, type PageEntry } from './pages/registry';
 import { heldSecret } from './secret-from-address';
 import { parseSearch, stringifySearch, type UrlState } from './shell/url-state';
 
@@ -30,18 +30,19 @@ const shell = createRoute({
   },
 });
 
-const shellPages = pages.map((page) => {
-  const Content = lazyRouteComponent(page.load) as ComponentType;
-  return createRoute({
-    getParentRoute: () => shell,
-    path: page.path,
-    errorComponent: PageError,
-    component: function AllowedPage() {
-      const session = useSession();
-      return !page.permission || hasPermission(session, page.permission) ? <Content /> : <ForbiddenPage page={page} />;
-    },
-  });
-});
+const shellPages = pages.map((page) =>
+  createRoute({ getParentRoute: () => shell, path: page.path, errorComponent: PageError, component: allowed(page) }),
+);
+
+/** The page, or 403 where the role does not allow it. The router loads its code before it shows it. */
+function allowed(page: PageEntry): RouteComponent {
+  const Content = lazyRouteComponent(page.load) as ComponentType & { preload?: () => Promise<unknown> };
+  function AllowedPage() {
+    const session = useSession();
+    return !page.permission || hasPermission(session, page.permission) ? <Content /> : <ForbiddenPage page={page} />;
+  }
+  return Object.assign(AllowedPage, { preload: async () => void (await Content.preload?.()) });
+}
 
 const nowhere = createRoute({ getParentRoute: () => shell, path: '$', component: NotFoundInShell });
 
