@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import delete, insert, select
 
@@ -74,21 +75,27 @@ async def sign_in_by_link(database: Database, secret: str, origin: Origin, rules
 
 def new_login_link(transaction: Transaction, user_id: str, lifetime: timedelta, console: str) -> LoginLink:
     """A link that opens the console once as this person; earlier unused ones stop working."""
-    secret = new_secret()
+    link = make_login_link(transaction.now, lifetime, console)
     transaction.run(delete(login_link).where(login_link.c.user_id == user_id))
-    transaction.run(
-        insert(login_link).values(
-            id=new_id(Kind.LOGIN_LINK, transaction.now),
-            user_id=user_id,
-            secret_hash=hash_secret(secret),
-            created_at=transaction.now,
-            expires_at=transaction.now + lifetime,
-        )
-    )
+    transaction.run(insert(login_link).values(link_row(link, user_id, transaction.now)))
+    return link
+
+
+def make_login_link(now: datetime, lifetime: timedelta, console: str) -> LoginLink:
+    """The link alone; it works once its row is stored."""
+    secret = new_secret()
     # In the fragment: browsers do not send it, so it is in no log and no referrer.
-    return LoginLink(
-        secret=secret, url=f"{console}/login#once={secret}", expires_at=transaction.now + lifetime
-    )
+    return LoginLink(secret=secret, url=f"{console}/login#once={secret}", expires_at=now + lifetime)
+
+
+def link_row(link: LoginLink, user_id: str, now: datetime) -> dict[str, Any]:
+    return {
+        "id": new_id(Kind.LOGIN_LINK, now),
+        "user_id": user_id,
+        "secret_hash": hash_secret(link.secret),
+        "created_at": now,
+        "expires_at": link.expires_at,
+    }
 
 
 def open_session(
