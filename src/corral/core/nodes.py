@@ -1,0 +1,43 @@
+"""Nodes and the pools they belong to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from corral.core.devices import Device
+from corral.core.resources import WHOLE_DEVICE_MILLI
+
+
+class Arrangement(StrEnum):
+    """Packing fills a node before the next one; spreading takes the emptiest."""
+
+    PACKING = "packing"
+    SPREADING = "spreading"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A machine. Work runs on a tainted node only if it tolerates every taint."""
+
+    name: str
+    cpu_milli: int
+    memory_mib: int
+    pods: int = 110
+    devices: tuple[Device, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The nodes that carry `labels`; every node is in exactly one pool.
+
+    `unit_gpu_milli` is the grain in which surplus GPUs are divided: 1000 for whole GPUs, 1 where
+    slices are common. With `priority_across_queues` work preempts lower priorities of every queue.
+    """
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    arrangement: Arrangement = Arrangement.PACKING
+    unit_gpu_milli: int = WHOLE_DEVICE_MILLI
+    priority_across_queues: bool = False

@@ -1,0 +1,125 @@
+"""What one cycle of the scheduler decided, and why."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from corral.core.devices import DeviceUse
+from corral.core.resources import Resource
+
+
+class Action(StrEnum):
+    ALLOCATE = "allocate"
+    CONSOLIDATE = "consolidate"
+    RECLAIM = "reclaim"
+    PREEMPT = "preempt"
+    EVICT_STALE_GANGS = "evict_stale_gangs"
+
+
+ALL_ACTIONS = tuple(Action)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A replica that starts now."""
+
+    workload: str
+    replica: str
+    node: str
+    devices: tuple[DeviceUse, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A replica that starts when what it waits for is released."""
+
+    workload: str
+    replica: str
+    node: str
+    devices: tuple[DeviceUse, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """A running replica that must go. `for_workload` takes its place; with `moves` it has a promise."""
+
+    workload: str
+    replica: str
+    node: str
+    rule: Action
+    for_workload: str | None = None
+    moves: bool = False
+
+
+class ReasonKind(StrEnum):
+    """Which rule stopped a workload."""
+
+    LIMIT = "limit"
+    OVER_GUARANTEE = "over_guarantee"
+    KEPT_BY_FIXED_QUEUES = "kept_by_fixed_queues"
+    NO_ROOM = "no_room"
+    MEMBERS_LEAVING = "members_leaving"
+    NOT_TRIED = "not_tried"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why nothing more of a workload runs, with the numbers that decided.
+
+    For bounds: `used` + `asked` would pass `bound` of `resource`, at `queue` if it is that of a queue.
+    For `no_room`: `asked` replicas were to start together, `used` of them found a place, and
+    `failed_checks` says on how many nodes the first one failed which check. For `members_leaving`: `asked`
+    replicas wait until the others of their gang have left. For `not_tried`: it would fit, but the actions
+    that were asked for did not place it.
+    """
+
+    kind: ReasonKind
+    used: int
+    asked: int
+    bound: int = 0
+    queue: str | None = None
+    resource: Resource | None = None
+    failed_checks: Mapping[str, int] = field(default_factory=dict)
+
+
+class SearchResult(StrEnum):
+    """How the search for work to take from ended."""
+
+    NOT_ALLOWED = "not_allowed"
+    IMPOSSIBLE = "impossible"
+    OUT_OF_BUDGET = "out_of_budget"
+
+
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """A workload with replicas that wait: `waiting` of them, because of `reason`."""
+
+    workload: str
+    queue: str
+    waiting: int
+    reason: Reason
+    searches: Mapping[Action, SearchResult] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedClaim:
+    """A promise of the last cycle that is not renewed, with what became of the replica."""
+
+    workload: str
+    replica: str
+    node: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    placements: tuple[Placement, ...] = ()
+    promises: tuple[Promise, ...] = ()
+    evictions: tuple[Eviction, ...] = ()
+    unplaced: tuple[Unplaced, ...] = ()
+    dropped_claims: tuple[DroppedClaim, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing starts, moves or ends."""
+        return not (self.placements or self.promises or self.evictions)

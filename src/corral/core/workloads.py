@@ -1,0 +1,88 @@
+"""Workloads: replica groups with a minimum, the replicas in them, and what each asks for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from corral.core.devices import DeviceUse
+
+DEFAULT_STALE_GRACE_SECONDS = 60
+
+
+class ReplicaState(StrEnum):
+    """`stuck` is a release that is overdue: what it holds is promised to nobody."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    RELEASING = "releasing"
+    STUCK = "stuck"
+    SUCCEEDED = "succeeded"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRequest:
+    """`count` whole devices, or as many slices on different devices, by memory or by fraction."""
+
+    count: int = 1
+    memory_mib: int | None = None
+    fraction_milli: int | None = None
+    compute_percent: int = 0
+    models: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one replica needs, and where it may run. No `nodes` means any."""
+
+    cpu_milli: int = 0
+    memory_mib: int = 0
+    devices: DeviceRequest | None = None
+    node_labels: Mapping[str, str] = field(default_factory=dict)
+    nodes: tuple[str, ...] = ()
+    tolerates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """`request` replaces that of the group where a replica differs."""
+
+    name: str
+    state: ReplicaState = ReplicaState.PENDING
+    node: str | None = None
+    devices: tuple[DeviceUse, ...] = ()
+    request: Request | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaGroup:
+    """Replicas of which at least `minimum` run together, or groups of which at least `minimum` do.
+
+    Without a minimum all are needed. A group has either replicas or groups.
+    """
+
+    name: str
+    minimum: int | None = None
+    request: Request = field(default_factory=Request)
+    replicas: tuple[Replica, ...] = ()
+    groups: tuple["ReplicaGroup", ...] = ()
+    preemptible: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Runs in one of `pools` (all of them when empty), charged to a leaf of the queue tree.
+
+    `stale_since` is when a running gang fell below its minimum; `stale_grace_seconds` None means
+    it is never evicted for that.
+    """
+
+    name: str
+    queue: str
+    groups: tuple[ReplicaGroup, ...]
+    priority: int = 0
+    created: int = 0
+    pools: tuple[str, ...] = ()
+    running_since: int | None = None
+    preemption_delay_seconds: int = 0
+    stale_since: int | None = None
+    stale_grace_seconds: int | None = DEFAULT_STALE_GRACE_SECONDS

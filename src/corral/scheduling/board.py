@@ -1,0 +1,201 @@
+"""The board: nodes, devices and queues while a cycle runs, changed only through four moves, all undoable.
+
+Every move is an entry in a log; `undo(mark)` plays it backwards. Capacity is counted three ways: what is
+used now (also by what is leaving), which part of that is leaving, and what is promised on top.
+"""
+
+from collections.abc import Callable
+
+from corral.core.nodes import Node
+from corral.core.resources import Amount
+from corral.scheduling.work import Phase, Slot, Spot, WorkState
+
+
+class DeviceState:
+    __slots__ = (
+        "compute",
+        "index",
+        "leavers",
+        "leaving_compute",
+        "leaving_mib",
+        "memory_mib",
+        "mib",
+        "promised_compute",
+        "promised_mib",
+        "promises",
+        "users",
+    )
+
+    def __init__(self, index: int, memory_mib: int) -> None:
+        self.index = index
+        self.memory_mib = memory_mib
+        self.users = self.mib = self.compute = 0
+        self.leavers = self.leaving_mib = self.leaving_compute = 0
+        self.promises = self.promised_mib = self.promised_compute = 0
+
+    @property
+    def free_now(self) -> bool:
+        return self.users == 0 and self.promises == 0
+
+    @property
+    def free_later(self) -> bool:
+        return self.users == self.leavers and self.promises == 0
+
+    def fits_later(self, mib: int, compute: int) -> bool:
+        held = self.mib - self.leaving_mib + self.promised_mib
+        return (
+            held + mib <= self.memory_mib
+            and self.compute - self.leaving_compute + self.promised_compute + compute <= 100
+        )
+
+    def fits_now(self, mib: int, compute: int) -> bool:
+        """Now, and without standing in the way of what was promised."""
+        return (
+            self.mib + mib <= self.memory_mib
+            and self.compute + compute <= 100
+            and self.fits_later(mib, compute)
+        )
+
+
+class NodeState:
+    """Totals of a node: [cpu, memory, pods] used, leaving and promised, and its devices."""
+
+    __slots__ = ("devices", "index", "leaving", "node", "promised", "size", "used")
+
+    def __init__(self, node: Node, index: int) -> None:
+        self.node = node
+        self.index = index
+        self.size = (node.cpu_milli, node.memory_mib, node.pods)
+        self.used = [0, 0, 0]
+        self.leaving = [0, 0, 0]
+        self.promised = [0, 0, 0]
+        self.devices = [DeviceState(number, device.memory_mib) for number, device in enumerate(node.devices)]
+
+
+class Board:
+    """What the cycle has decided so far."""
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self.nodes = [NodeState(node, index) for index, node in enumerate(nodes)]
+        self.changed: list[int] = []  # numbers of nodes, in the order of their changes
+        self._log: list[tuple[Callable[[Slot, Spot, Phase], None], Slot, Spot, Phase]] = []
+
+    @property
+    def mark(self) -> int:
+        return len(self._log)
+
+    def undo(self, mark: int) -> None:
+        """Takes back every move since `mark`."""
+        log = self._log
+        while len(log) > mark:
+            move, slot, spot, phase = log.pop()
+            move(slot, spot, phase)
+
+    def adopt(self, slot: Slot, spot: Spot, phase: Phase) -> None:
+        """Puts down what the snapshot says; not a move."""
+        slot.base, slot.base_phase = spot, phase
+        self._occupy(spot, phase, 1)
+        if phase is Phase.RUNNING:
+            self._activate(slot, spot.amount, 1)
+
+    def give(self, slot: Slot, spot: Spot, phase: Phase) -> None:
+        """A pending replica gets a spot, now (`PLACED`) or later (`PROMISED`)."""
+        self._log.append((self._take_back, slot, spot, phase))
+        self._give(slot, spot, phase)
+
+    def take(self, slot: Slot) -> None:
+        """An active replica loses its spot: what this cycle gave never happened, what runs is leaving."""
+        if slot.new is not None:
+            self._log.append((self._give, slot, slot.new, slot.new_phase))
+            self._take_back(slot, slot.new, slot.new_phase)
+            return
+        spot = slot.base
+        assert spot is not None
+        self._log.append((self._stay, slot, spot, Phase.RUNNING))
+        self._leave(slot, spot, Phase.RUNNING)
+
+    def keep(self, slot: Slot) -> None:
+        """A replica that this cycle evicted stays where it is after all."""
+        spot = slot.base
+        assert spot is not None
+        self._log.append((self._leave, slot, spot, Phase.RUNNING))
+        self._stay(slot, spot, Phase.RUNNING)
+
+    def can_keep(self, slot: Slot) -> bool:
+        """Whether nothing was promised over the spot that it is leaving."""
+        spot = slot.base
+        assert spot is not None
+        node = self.nodes[spot.node]
+        asked = (spot.amount.cpu_milli, spot.amount.memory_mib, 1)
+        for kind in range(3):
+            if node.used[kind] - node.leaving[kind] + node.promised[kind] + asked[kind] > node.size[kind]:
+                return False
+        return all(node.devices[index].fits_later(mib, compute) for index, mib, compute in spot.devices)
+
+    def _give(self, slot: Slot, spot: Spot, phase: Phase) -> None:
+        slot.new, slot.new_phase = spot, phase
+        self._occupy(spot, phase, 1)
+        self._activate(slot, spot.amount, 1)
+
+    def _take_back(self, slot: Slot, spot: Spot, phase: Phase) -> None:
+        slot.new = None
+        self._occupy(spot, phase, -1)
+        self._activate(slot, spot.amount, -1)
+
+    def _leave(self, slot: Slot, spot: Spot, _: Phase) -> None:
+        slot.base_phase = Phase.RELEASING
+        slot.group.work.evicted_slots.add(slot)
+        self._turn(spot, 1)
+        self._activate(slot, spot.amount, -1)
+
+    def _stay(self, slot: Slot, spot: Spot, _: Phase) -> None:
+        slot.base_phase = Phase.RUNNING
+        slot.group.work.evicted_slots.discard(slot)
+        self._turn(spot, -1)
+        self._activate(slot, spot.amount, 1)
+
+    @staticmethod
+    def _activate(slot: Slot, amount: Amount, sign: int) -> None:
+        group = slot.group
+        work: WorkState = group.work
+        group.active += sign
+        work.stamp += 1
+        work.queue.charge(amount, preemptible=group.preemptible, sign=sign)
+
+    def _occupy(self, spot: Spot, phase: Phase, sign: int) -> None:
+        node = self.nodes[spot.node]
+        self.changed.append(spot.node)
+        amounts = (spot.amount.cpu_milli * sign, spot.amount.memory_mib * sign, sign)
+        if phase is Phase.PROMISED:
+            _add(node.promised, amounts)
+            for index, mib, compute in spot.devices:
+                device = node.devices[index]
+                device.promises += sign
+                device.promised_mib += mib * sign
+                device.promised_compute += compute * sign
+            return
+        _add(node.used, amounts)
+        for index, mib, compute in spot.devices:
+            device = node.devices[index]
+            device.users += sign
+            device.mib += mib * sign
+            device.compute += compute * sign
+        if phase is Phase.RELEASING:
+            self._turn(spot, sign)
+
+    def _turn(self, spot: Spot, sign: int) -> None:
+        """What is at `spot` begins (or with -1 ceases) to leave."""
+        node = self.nodes[spot.node]
+        self.changed.append(spot.node)
+        _add(node.leaving, (spot.amount.cpu_milli * sign, spot.amount.memory_mib * sign, sign))
+        for index, mib, compute in spot.devices:
+            device = node.devices[index]
+            device.leavers += sign
+            device.leaving_mib += mib * sign
+            device.leaving_compute += compute * sign
+
+
+def _add(totals: list[int], amounts: tuple[int, int, int]) -> None:
+    totals[0] += amounts[0]
+    totals[1] += amounts[1]
+    totals[2] += amounts[2]

@@ -1,0 +1,100 @@
+"""Order: whose turn it is. Queues are compared level by level, each by its next chunk; then workloads.
+
+Keys are tuples of integers, smaller comes first. A share is the exact integer `(a << 96) // b`: different
+fractions of quantities below 2**47 differ there, equal ones do not.
+"""
+
+import heapq
+from collections.abc import Iterable, Sequence
+
+from corral.core.resources import NOTHING, Amount
+from corral.scheduling.divide import INFINITE
+from corral.scheduling.tree import KINDS, QueueState, Tree
+from corral.scheduling.work import WorkState
+
+_SHIFT = 96
+_ENDLESS = 1 << 200
+
+QueueKey = tuple[bool, bool, int, bool, int, int, tuple[int, ...], int, str]
+WorkKey = tuple[int, int, int, str]
+
+
+def queue_key(queue: QueueState, allocated: Sequence[int], chunk: Amount = NOTHING) -> QueueKey:
+    """Where a queue stands that holds `allocated` and would get `chunk` next."""
+    divided = queue.divided
+    fair, guarantee, allocatable = queue.fair, queue.guarantee, queue.allocatable
+    over = outside = False
+    nothing = bool(divided)
+    with_chunk = without = 0
+    for kind in divided:
+        held, bound = allocated[kind], allocatable[kind]
+        over = over or held > fair[kind]
+        outside = outside or held + chunk[kind] > guarantee[kind]
+        nothing = nothing and bound == 0
+        with_chunk = max(with_chunk, _share(held + chunk[kind], bound))
+        without = max(without, _share(held, bound))
+    sizes = tuple(allocatable[kind] if kind in divided else 0 for kind in KINDS)
+    return over, outside, -queue.priority, nothing, with_chunk, without, sizes, queue.created, queue.name
+
+
+def work_key(work: WorkState) -> WorkKey:
+    return -work.priority, work.level(), work.created, work.name
+
+
+def _share(held: int, bound: int) -> int:
+    if bound >= INFINITE or held == 0:
+        return 0
+    return (held << _SHIFT) // bound if bound else _ENDLESS
+
+
+class Order:
+    """The turns of a set of workloads; evaluated anew after every change of the board."""
+
+    def __init__(self, tree: Tree, works: Iterable[WorkState]) -> None:
+        self._roots = tree.roots
+        self._heaps: dict[QueueState, list[tuple[WorkKey, WorkState]]] = {}
+        self._alive: dict[QueueState, int] = {}  # how many workloads wait at or below a queue
+        self._heads: dict[QueueState, tuple[int, QueueKey, QueueState]] = {}
+        for work in works:
+            if work.chunk() is not None:
+                self._heaps.setdefault(work.queue, []).append((work_key(work), work))
+        for leaf, heap in self._heaps.items():
+            heapq.heapify(heap)
+            for queue in leaf.path:
+                self._alive[queue] = self._alive.get(queue, 0) + len(heap)
+
+    def pop(self) -> WorkState | None:
+        """The workload whose turn it is, which leaves the order."""
+        heads = [self._head(queue) for queue in self._roots if self._alive.get(queue)]
+        if not heads:
+            return None
+        leaf = min(heads, key=lambda head: head[1])[2]
+        _, work = heapq.heappop(self._heaps[leaf])
+        self._touch(leaf, -1)
+        return work
+
+    def push(self, work: WorkState) -> None:
+        """It queues again, unless nothing more of it could be placed."""
+        if work.chunk() is not None:
+            heapq.heappush(self._heaps.setdefault(work.queue, []), (work_key(work), work))
+            self._touch(work.queue, 1)
+
+    def _touch(self, leaf: QueueState, change: int) -> None:
+        for queue in leaf.path:
+            self._alive[queue] = self._alive.get(queue, 0) + change
+            self._heads.pop(queue, None)
+
+    def _head(self, queue: QueueState) -> tuple[int, QueueKey, QueueState]:
+        """The key of a queue by its best chunk, and the leaf that has it."""
+        known = self._heads.get(queue)
+        if known is not None and known[0] == queue.stamp:
+            return known
+        leaf = queue
+        if queue.children:
+            heads = (self._head(child) for child in queue.children if self._alive.get(child))
+            leaf = min(heads, key=lambda head: head[1])[2]
+        chunk = self._heaps[leaf][0][1].chunk()
+        assert chunk is not None
+        made = queue.stamp, queue_key(queue, queue.allocated, chunk.amount), leaf
+        self._heads[queue] = made
+        return made

@@ -1,0 +1,102 @@
+"""What a cycle decided, as a plan."""
+
+from collections.abc import Iterator
+
+from corral.core.devices import DeviceUse
+from corral.core.holds import Claim
+from corral.core.plans import DroppedClaim, Eviction, Placement, Plan, Promise, Reason, ReasonKind, Unplaced
+from corral.scheduling.cycle import Cycle
+from corral.scheduling.work import Phase, Slot, Spot, WorkState
+
+
+def plan_of(cycles: list[Cycle], claims: tuple[Claim, ...]) -> Plan:
+    """Everything in the order of workload and replica names."""
+    placements: list[Placement] = []
+    promises: list[Promise] = []
+    evictions: list[Eviction] = []
+    unplaced: list[Unplaced] = []
+    for cycle in cycles:
+        for work in cycle.works:
+            for slot in work.slots:
+                if slot in work.evicted_slots:
+                    evictions.append(_eviction(cycle, slot))
+                if slot.new is not None:
+                    entry = work.name, slot.name, _node_name(cycle, slot.new), _uses(cycle, slot.new)
+                    if slot.new_phase is Phase.PLACED:
+                        placements.append(Placement(*entry))
+                    else:
+                        promises.append(Promise(*entry))
+            unplaced.extend(_unplaced(cycle, work))
+    return Plan(
+        placements=tuple(sorted(placements, key=lambda each: (each.workload, each.replica))),
+        promises=tuple(sorted(promises, key=lambda each: (each.workload, each.replica))),
+        evictions=tuple(sorted(evictions, key=lambda each: (each.workload, each.replica))),
+        unplaced=tuple(sorted(unplaced, key=lambda each: each.workload)),
+        dropped_claims=tuple(_dropped(claims, placements, promises)),
+    )
+
+
+def _eviction(cycle: Cycle, slot: Slot) -> Eviction:
+    assert slot.base is not None
+    rule, taker = cycle.taken_for[slot]
+    work = slot.group.work
+    return Eviction(
+        work.name, slot.name, _node_name(cycle, slot.base), rule, taker, moves=slot.new is not None
+    )
+
+
+def _unplaced(cycle: Cycle, work: WorkState) -> Iterator[Unplaced]:
+    waiting = sum(slot.base is None and slot.new is None and not slot.succeeded for slot in work.slots)
+    if waiting:
+        reason = _current_reason(cycle, work)
+        yield Unplaced(work.name, work.queue.name, waiting, reason, dict(cycle.searches.get(work, {})))
+
+
+def _current_reason(cycle: Cycle, work: WorkState) -> Reason:
+    """Why the next chunk does not start, as things stand at the end of the cycle."""
+    chunk = work.chunk()
+    if chunk is None:
+        return Reason(ReasonKind.MEMBERS_LEAVING, 0, sum(slot.pending for slot in work.slots))
+    refused = cycle.refusal(chunk)
+    if refused is not None:
+        return refused
+    mark = cycle.board.mark
+    found = cycle.placer.place(chunk)
+    if found == len(chunk.slots):
+        cycle.board.undo(mark)
+        return Reason(ReasonKind.NOT_TRIED, found, found)
+    failed = cycle.placer.failed_checks(chunk.slots[found].request) if found == 0 else {}
+    return Reason(ReasonKind.NO_ROOM, found, len(chunk.slots), failed_checks=failed)
+
+
+def _dropped(
+    claims: tuple[Claim, ...], placed: list[Placement], promised: list[Promise]
+) -> Iterator[DroppedClaim]:
+    renewed = {(each.workload, each.replica, each.node) for each in promised}
+    elsewhere = {(each.workload, each.replica): each.node for each in promised}
+    started = {(each.workload, each.replica): each.node for each in placed}
+    for claim in claims:
+        replica = claim.workload, claim.replica
+        if (*replica, claim.node) in renewed:
+            continue
+        if replica in started:
+            reason = f"started on {started[replica]}"
+        elif replica in elsewhere:
+            reason = f"promised on {elsewhere[replica]} instead"
+        else:
+            reason = "no longer first in line for it"
+        yield DroppedClaim(claim.workload, claim.replica, claim.node, reason)
+
+
+def _node_name(cycle: Cycle, spot: Spot) -> str:
+    return cycle.board.nodes[spot.node].node.name
+
+
+def _uses(cycle: Cycle, spot: Spot) -> tuple[DeviceUse, ...]:
+    devices = cycle.board.nodes[spot.node].node.devices
+    return tuple(
+        DeviceUse(devices[index].id)
+        if (mib, compute) == (devices[index].memory_mib, 100)
+        else DeviceUse(devices[index].id, mib, compute)
+        for index, mib, compute in spot.devices
+    )

@@ -1,0 +1,90 @@
+"""Reclaim: a queue inside its fair share takes back from queues that hold more than theirs."""
+
+from collections.abc import Sequence
+
+from corral.core.plans import Action, SearchResult
+from corral.scheduling.cycle import Cycle
+from corral.scheduling.search import take_for
+from corral.scheduling.takers import ran_long_enough, take_turns, victims_of_any_queue
+from corral.scheduling.tree import QueueState, lowest_common
+from corral.scheduling.work import Chunk, WorkState
+
+
+def reclaim(cycle: Cycle) -> None:
+    """Between queues; the taker's queue must end inside its fair share."""
+
+    def attempt(taker: WorkState) -> SearchResult | None:
+        chunk = taker.chunk()
+        assert chunk is not None
+        leaf = taker.queue
+        if any(leaf.allocated[kind] + chunk.amount[kind] > leaf.fair[kind] for kind in leaf.divided):
+            return SearchResult.NOT_ALLOWED
+        rules = ReclaimRules(taker, chunk)
+        candidates = [
+            work
+            for work in victims_of_any_queue(cycle, taker)
+            if work.queue is not leaf
+            and rules.may_lose(work.queue, {})
+            and ran_long_enough(cycle, work, work.queue.reclaim_min_runtime)
+        ]
+        rules.remember(candidates)
+        return take_for(cycle, Action.RECLAIM, taker, candidates, rules.accept)
+
+    take_turns(cycle, Action.RECLAIM, cycle.pending(), attempt)
+
+
+class ReclaimRules:
+    """Who may lose what to one taker, judged by the state before the trial."""
+
+    def __init__(self, taker: WorkState, chunk: Chunk) -> None:
+        self._leaf = taker.queue
+        self._chunk = chunk
+        self._before: dict[QueueState, list[int]] = {}
+
+    def remember(self, candidates: Sequence[WorkState]) -> None:
+        """Keeps what every queue involved holds now: trials change it."""
+        for work in [*candidates]:
+            for queue in work.queue.path:
+                self._before.setdefault(queue, list(queue.allocated))
+        for queue in self._leaf.path:
+            self._before.setdefault(queue, list(queue.allocated))
+
+    def may_lose(self, leaf: QueueState, gone: dict[QueueState, list[int]]) -> bool:
+        """Whether one more chunk may go from `leaf` after `gone`; the chunk itself may reach below."""
+        if not leaf.exceeds(leaf.guarantee, self._left(leaf, gone)):
+            return False
+        own, side = lowest_common(self._leaf, leaf)
+        left = self._left(side, gone)
+        if side.exceeds(side.allocatable, left):
+            return True
+        held = self._before.get(own, own.allocated)
+        inside = all(held[kind] + self._chunk.amount[kind] <= own.guarantee[kind] for kind in own.divided)
+        return inside and side.exceeds(side.guarantee, left)
+
+    def accept(self, lost: Sequence[Chunk]) -> bool:
+        gone: dict[QueueState, list[int]] = {}
+        for chunk in lost:
+            if not self.may_lose(chunk.work.queue, gone):
+                return False
+            for queue in chunk.work.queue.path:
+                total = gone.setdefault(queue, [0, 0, 0])
+                for kind, amount in enumerate(chunk.amount):
+                    total[kind] += amount
+        return not any(self._ends_more_saturated(queue, gone) for queue in self._leaf.path)
+
+    def _ends_more_saturated(self, queue: QueueState, gone: dict[QueueState, list[int]]) -> bool:
+        """Whether the taker's side ends over its fair share, and further over than a sibling that lost."""
+        for kind in queue.divided:
+            held, fair = queue.allocated[kind], queue.fair[kind]
+            if held <= fair:
+                continue
+            for other in gone:
+                beside = other.parent is queue.parent and other is not queue
+                if beside and held * other.fair[kind] > other.allocated[kind] * fair:
+                    return True
+        return False
+
+    def _left(self, queue: QueueState, gone: dict[QueueState, list[int]]) -> list[int]:
+        held = self._before.get(queue, queue.allocated)
+        taken = gone.get(queue)
+        return held if taken is None else [held[kind] - taken[kind] for kind in range(3)]

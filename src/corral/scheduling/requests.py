@@ -1,0 +1,89 @@
+"""Classes of requests: replicas that ask for the same are fitted and scored once."""
+
+from corral.core.devices import Device, DeviceMode, slice_milli
+from corral.core.nodes import Node
+from corral.core.resources import WHOLE_DEVICE_MILLI, Amount
+from corral.core.workloads import Request
+
+type_key = tuple[object, ...]
+
+
+class RequestClass:
+    """A request prepared for fitting. `amount` is what it counts while it is pending."""
+
+    __slots__ = (
+        "amount",
+        "compute_percent",
+        "count",
+        "cpu_milli",
+        "fraction_milli",
+        "index",
+        "memory_mib",
+        "request",
+        "slice_mib",
+        "sliced",
+    )
+
+    def __init__(self, index: int, request: Request, devices: list[Device]) -> None:
+        wanted = request.devices
+        self.index = index
+        self.request = request
+        self.cpu_milli = request.cpu_milli
+        self.memory_mib = request.memory_mib
+        self.count = wanted.count if wanted else 0
+        self.slice_mib = wanted.memory_mib if wanted else None
+        self.fraction_milli = wanted.fraction_milli if wanted else None
+        self.compute_percent = wanted.compute_percent if wanted else 0
+        self.sliced = self.slice_mib is not None or self.fraction_milli is not None
+        self.amount = Amount(self.count * self._pending_milli(devices), self.cpu_milli, self.memory_mib)
+
+    def slice_on(self, device_memory_mib: int) -> tuple[int, int]:
+        """MiB and compute % that one slice takes of a device of this size."""
+        if self.fraction_milli is not None:
+            mib = max(1, device_memory_mib * self.fraction_milli // WHOLE_DEVICE_MILLI)
+            return mib, max(self.compute_percent, self.fraction_milli * 100 // WHOLE_DEVICE_MILLI)
+        return self.slice_mib or 0, self.compute_percent
+
+    def charge(self, device_memory_mib: int) -> int:
+        """Milli-GPU of one slice, or whole device, on a device of this size."""
+        if not self.sliced:
+            return WHOLE_DEVICE_MILLI
+        if self.fraction_milli is not None:
+            return max(self.fraction_milli, self.compute_percent * WHOLE_DEVICE_MILLI // 100)
+        mib, compute = self.slice_on(device_memory_mib)
+        return slice_milli(mib, compute, device_memory_mib)
+
+    def takes_device(self, device: Device) -> bool:
+        """Whether a device of this model, mode and size could serve one slice or whole."""
+        wanted = self.request.devices
+        if wanted is None or (wanted.models and device.model not in wanted.models):
+            return False
+        if device.mode is not (DeviceMode.WHOLE if self.sliced else DeviceMode.SHARED):
+            return self.slice_mib is None or self.slice_mib <= device.memory_mib
+        return False
+
+    def allowed_on(self, node: Node) -> bool:
+        """Labels, taints and named nodes."""
+        request = self.request
+        if request.nodes and node.name not in request.nodes:
+            return False
+        if any(node.labels.get(key) != value for key, value in request.node_labels.items()):
+            return False
+        return all(taint in request.tolerates for taint in node.taints)
+
+    def _pending_milli(self, devices: list[Device]) -> int:
+        """By the smallest device that could take it, when the size decides."""
+        sizes = [device.memory_mib for device in devices if self.takes_device(device)]
+        return self.charge(min(sizes)) if sizes else WHOLE_DEVICE_MILLI
+
+
+def request_key(request: Request) -> type_key:
+    """Equal for requests that ask for the same."""
+    return (
+        request.cpu_milli,
+        request.memory_mib,
+        request.devices,
+        tuple(sorted(request.node_labels.items())),
+        request.nodes,
+        request.tolerates,
+    )

@@ -1,0 +1,71 @@
+"""The search: which sets of victims are tried for a taker, and in which order.
+
+Victim chunks come one at a time from the victim order; after each, the victims on one node are tried.
+If that never works, sets of nodes, grown 1, 2, 4 …, with every chunk that touches them.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from corral.core.plans import Action, SearchResult
+from corral.scheduling.cycle import Cycle
+from corral.scheduling.trial import Judge, rehearse
+from corral.scheduling.victims import VictimOrder
+from corral.scheduling.work import Chunk, WorkState
+
+
+def take_for(
+    cycle: Cycle, action: Action, taker: WorkState, candidates: Iterable[WorkState], judge: Judge
+) -> SearchResult | None:
+    """Makes room for the taker's next chunk; None when that worked, else how the search ended."""
+    chunk = taker.chunk()
+    assert chunk is not None
+    if cycle.refusal(chunk) is not None:
+        return SearchResult.NOT_ALLOWED
+    works = list(candidates)
+    if not works:
+        return SearchResult.IMPOSSIBLE
+    for number, victims in enumerate(_sets(VictimOrder(cycle.tree, works))):
+        if number >= cycle.config.search_trials:
+            return SearchResult.OUT_OF_BUDGET
+        if rehearse(cycle, action, taker, victims, judge):
+            return None
+    return SearchResult.IMPOSSIBLE
+
+
+def _sets(order: Iterable[Chunk]) -> Iterator[list[Chunk]]:
+    chunks: list[Chunk] = []
+    on_node: dict[int, list[int]] = {}  # numbers of the chunks that touch a node
+    for chunk in order:
+        nodes = nodes_of(chunk)
+        for node in nodes:
+            on_node.setdefault(node, []).append(len(chunks))
+        chunks.append(chunk)
+        for node in nodes:
+            yield _with_earlier(chunks, on_node[node])
+    nodes = list(on_node)
+    size = 1
+    while nodes:
+        numbers = {number for node in nodes[:size] for number in on_node[node]}
+        yield _with_earlier(chunks, sorted(numbers))
+        if size >= len(nodes):
+            return
+        size *= 2
+
+
+def _with_earlier(chunks: Sequence[Chunk], numbers: Sequence[int]) -> list[Chunk]:
+    """The numbered chunks, and those of the same workloads that come before them: surplus goes first."""
+    last: dict[WorkState, int] = {}
+    for number in numbers:
+        last[chunks[number].work] = number
+    if not last:
+        return []
+    return [
+        chunk
+        for number, chunk in enumerate(chunks[: max(last.values()) + 1])
+        if number <= last.get(chunk.work, -1)
+    ]
+
+
+def nodes_of(chunk: Chunk) -> list[int]:
+    """The nodes on which the chunk's replicas are, each once."""
+    return sorted({slot.spot.node for slot in chunk.slots if slot.spot is not None})

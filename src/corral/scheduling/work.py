@@ -1,0 +1,268 @@
+"""Workloads while a cycle runs: which replicas are active, what comes next, what would go first."""
+
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import NamedTuple
+
+from corral.core.resources import Amount
+from corral.core.workloads import ReplicaGroup, ReplicaState, Workload
+from corral.scheduling.requests import RequestClass
+from corral.scheduling.tree import QueueState
+
+
+class Phase(IntEnum):
+    """How a replica occupies a spot. The first three are found in the snapshot, the last two are decided."""
+
+    RUNNING = 0
+    RELEASING = 1
+    STUCK = 2
+    PLACED = 3
+    PROMISED = 4
+
+
+class Spot(NamedTuple):
+    """A place: the node's number, (device number, MiB, compute %) of each device, and the charge."""
+
+    node: int
+    devices: tuple[tuple[int, int, int], ...]
+    amount: Amount
+
+
+class Slot:
+    """One replica. It may hold a spot from before (`base`) and one this cycle decided (`new`)."""
+
+    __slots__ = ("base", "base_phase", "group", "index", "name", "new", "new_phase", "request", "succeeded")
+
+    def __init__(self, name: str, group: "GroupState", index: int, request: RequestClass) -> None:
+        self.name = name
+        self.group = group
+        self.index = index
+        self.request = request
+        self.base: Spot | None = None
+        self.base_phase = Phase.RUNNING
+        self.new: Spot | None = None
+        self.new_phase = Phase.PLACED
+        self.succeeded = False
+
+    @property
+    def active(self) -> bool:
+        return self.new is not None or (self.base is not None and self.base_phase is Phase.RUNNING)
+
+    @property
+    def pending(self) -> bool:
+        """Whether it could be given a spot: it is not active, nor still on its way out from before."""
+        return not self.active and not self.succeeded and (self.base is None or self.group.work.evicted(self))
+
+    @property
+    def spot(self) -> Spot | None:
+        """Where it is active."""
+        if self.new is not None:
+            return self.new
+        return self.base if self.base_phase is Phase.RUNNING else None
+
+
+class GroupState:
+    """A replica group: a leaf with slots, or one with groups below it."""
+
+    __slots__ = ("active", "groups", "minimum", "name", "preemptible", "present", "slots", "work")
+
+    def __init__(self, group: ReplicaGroup, work: "WorkState", preemptible: bool) -> None:
+        self.name = group.name
+        self.work = work
+        self.preemptible = preemptible and group.preemptible
+        self.groups = [GroupState(each, work, self.preemptible) for each in group.groups]
+        self.slots: list[Slot] = []
+        members = len(group.groups) or len(group.replicas)
+        self.minimum = members if group.minimum is None else group.minimum
+        self.active = 0  # slots that hold or get a spot
+        self.present = 0  # slots that succeeded: they count for the minimum
+
+    def leaves(self) -> Iterator["GroupState"]:
+        if not self.groups:
+            yield self
+        for group in self.groups:
+            yield from group.leaves()
+
+    @property
+    def satisfied(self) -> bool:
+        if self.groups:
+            return sum(group.satisfied for group in self.groups) >= self.minimum
+        return self.active + self.present >= self.minimum
+
+    def any_active(self) -> bool:
+        return any(leaf.active for leaf in self.leaves())
+
+    def missing(self) -> list[Slot]:
+        """The pending slots that would bring this group to its minimum; too few if there are too few."""
+        if not self.groups:
+            short = self.minimum - self.active - self.present
+            return [slot for slot in self.slots if slot.pending][:short] if short > 0 else []
+        short = self.minimum - sum(group.satisfied for group in self.groups)
+        # Groups that have begun come first, then as declared.
+        open_groups = [group for group in self.groups if not group.satisfied]
+        open_groups.sort(key=lambda group: not group.any_active())
+        return [slot for group in open_groups[: max(0, short)] for slot in group.missing()]
+
+    def extension(self) -> list[Slot]:
+        """What comes above the minimum: one replica, or the minimum of one more group."""
+        if not self.groups:
+            return next(([slot] for slot in self.slots if slot.pending), [])
+        for group in self.groups:
+            more = group.extension() if group.satisfied else group.missing()
+            if more:
+                return more
+        return []
+
+    def surplus(self, taken: set[Slot]) -> list[Slot]:
+        """The last replica above the minimum, or the last group above it; without those `taken`."""
+        if not self.groups:
+            held = [slot for slot in self.slots if slot.active and slot not in taken]
+            above = len(held) + self.present > self.minimum
+            return held[-1:] if above and self.preemptible else []
+        begun = [group for group in self.groups if group.holds(taken)]
+        whole = [group for group in begun if group.complete(taken)]
+        for group in reversed(begun):
+            if len(whole) > self.minimum and group.all_preemptible():
+                return [slot for leaf in group.leaves() for slot in leaf.slots if _held(slot, taken)]
+            if more := group.surplus(taken):
+                return more
+        return []
+
+    def holds(self, taken: set[Slot]) -> bool:
+        return any(_held(slot, taken) for leaf in self.leaves() for slot in leaf.slots)
+
+    def complete(self, taken: set[Slot]) -> bool:
+        if self.groups:
+            return sum(group.complete(taken) for group in self.groups) >= self.minimum
+        return sum(_held(slot, taken) for slot in self.slots) + self.present >= self.minimum
+
+    def all_preemptible(self) -> bool:
+        return all(leaf.preemptible for leaf in self.leaves())
+
+
+class WorkState:
+    """A workload in its pool. `stamp` counts changes of its slots."""
+
+    __slots__ = (
+        "_chunk",
+        "_chunk_stamp",
+        "created",
+        "delay_until",
+        "evicted_slots",
+        "groups",
+        "leaves",
+        "name",
+        "preemptible",
+        "priority",
+        "queue",
+        "running_since",
+        "slots",
+        "stamp",
+        "stuck",
+        "workload",
+    )
+
+    def __init__(self, workload: Workload, queue: QueueState) -> None:
+        self.workload = workload
+        self.name = workload.name
+        self.queue = queue
+        self.priority = workload.priority
+        self.created = workload.created
+        self.running_since = workload.running_since
+        self.delay_until = workload.created + workload.preemption_delay_seconds
+        self.groups = [GroupState(group, self, True) for group in workload.groups]
+        self.leaves = [leaf for group in self.groups for leaf in group.leaves()]
+        self.slots: list[Slot] = []
+        self.preemptible = all(leaf.preemptible for leaf in self.leaves)
+        self.evicted_slots: set[Slot] = set()
+        self.stuck = False
+        self.stamp = 0
+        self._chunk: Chunk | None = None
+        self._chunk_stamp = -1
+
+    def evicted(self, slot: Slot) -> bool:
+        """Whether this cycle evicted it: then it is pending in the next one."""
+        return slot in self.evicted_slots
+
+    @property
+    def satisfied(self) -> bool:
+        return all(group.satisfied for group in self.groups)
+
+    def level(self) -> int:
+        """0 below the minimum, 1 at it, 2 above it."""
+        if not self.satisfied:
+            return 0
+        return 2 if any(leaf.active + leaf.present > leaf.minimum for leaf in self.leaves) else 1
+
+    def chunk(self) -> "Chunk | None":
+        """What allocate would place next: the missing part of the minimum, else one replica."""
+        if self._chunk_stamp != self.stamp:
+            self._chunk, self._chunk_stamp = self._next_chunk(), self.stamp
+        return self._chunk
+
+    def _next_chunk(self) -> "Chunk | None":
+        if not self.satisfied:
+            slots = [slot for group in self.groups for slot in group.missing()]
+            if not slots or not self._completes(slots):
+                return None
+            return Chunk(self, slots)
+        for group in self.groups:
+            if slots := group.extension():
+                return Chunk(self, slots)
+        return None
+
+    def _completes(self, slots: list[Slot]) -> bool:
+        """Whether `slots` bring the gang to its minimum: some may still be on their way out."""
+        chosen = set(slots)
+
+        def reached(group: GroupState) -> bool:
+            if group.groups:
+                return sum(reached(each) for each in group.groups) >= group.minimum
+            added = sum(slot in chosen for slot in group.slots)
+            return group.active + group.present + added >= group.minimum
+
+        return all(reached(group) for group in self.groups)
+
+    def victim_chunk(self, taken: set[Slot]) -> "Chunk | None":
+        """The last replica above the minimum, else the whole gang if all of it is preemptible."""
+        for group in reversed(self.groups):
+            if slots := group.surplus(taken):
+                return Chunk(self, slots)
+        if not self.preemptible:
+            return None
+        slots = [slot for slot in self.slots if _held(slot, taken)]
+        return Chunk(self, slots) if slots else None
+
+
+class Chunk:
+    """Replicas of one workload that are placed or taken together."""
+
+    __slots__ = ("amount", "pinned", "slots", "work")
+
+    def __init__(self, work: WorkState, slots: list[Slot]) -> None:
+        self.work = work
+        self.slots = slots
+        gpu = cpu = memory = 0
+        pinned = [0, 0, 0]
+        for slot in slots:
+            spot = slot.spot
+            amount = spot.amount if spot is not None else slot.request.amount
+            gpu += amount[0]
+            cpu += amount[1]
+            memory += amount[2]
+            if not slot.group.preemptible:
+                pinned = [pinned[0] + amount[0], pinned[1] + amount[1], pinned[2] + amount[2]]
+        self.amount = Amount(gpu, cpu, memory)
+        self.pinned = Amount(*pinned)
+
+
+def held_state(state: ReplicaState) -> Phase:
+    return {
+        ReplicaState.RUNNING: Phase.RUNNING,
+        ReplicaState.RELEASING: Phase.RELEASING,
+        ReplicaState.STUCK: Phase.STUCK,
+    }[state]
+
+
+def _held(slot: Slot, taken: set[Slot]) -> bool:
+    return slot.active and slot not in taken
