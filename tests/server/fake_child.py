@@ -1,7 +1,8 @@
 """A child of the parent under test: keeps its side of the protocol and does what FAKE_CHILD says, in order.
 
 FAKE_CHILD is a comma-separated list, one word per start: ready, error, crash (before ready), fall (ready,
-then end with code 3), deaf (ready, ignores SIGTERM). The last word is used for all further starts.
+then end with code 3), deaf (ready, ignores SIGTERM), stuck (says what it does and never gets ready), mute
+(never says anything), slow (asks for the time it needs). The last word is used for all further starts.
 """
 
 import argparse
@@ -42,7 +43,18 @@ def main() -> None:
 
     if word == "crash":
         sys.exit(7)
+    if word == "mute":
+        os.read(given.life_fd, 1)
     ready = os.fdopen(given.ready_fd, "w")
+    if word == "stuck":
+        ready.write(json.dumps({"progress": "Upgrading the database"}) + "\n")
+        ready.flush()
+        os.read(given.life_fd, 1)
+    if word == "slow":
+        ready.write(json.dumps({"progress": "Upgrading the database", "seconds": 60}) + "\n")
+        ready.flush()
+        # As long as the test wants: longer than the parent would wait by itself.
+        os.open(home / "go-on", os.O_RDONLY)
     if word == "error":
         ready.write(
             json.dumps({"error": "The database is newer than Corral.", "remedy": "Upgrade Corral."}) + "\n"

@@ -23,6 +23,7 @@ import sys
 from corral.server import parent
 parent.CHILD_COMMAND = (sys.executable, {child!r})
 parent.STOP_SECONDS = {stop_seconds}
+parent.START_SECONDS = {start_seconds}
 parent.LOCK_WAIT_SECONDS = 5.0
 parent.FIRST_BACK_OFF_SECONDS = parent.LONGEST_BACK_OFF_SECONDS = 0.01
 sys.exit(parent.main(sys.argv[1:]))
@@ -34,11 +35,13 @@ Start = Callable[..., "Run"]
 class Run:
     """One parent, with its terminal output going to a file."""
 
-    def __init__(self, home: Path, port: int, words: str, stop_seconds: float) -> None:
+    def __init__(self, home: Path, port: int, words: str, stop_seconds: float, start_seconds: float) -> None:
         self.home = home
         self.log = home.with_suffix(f".{time.monotonic_ns()}.log")
         descriptor = hand_over(Settings(home=home, port=port))
-        script = RUN_PARENT.format(child=str(FAKE_CHILD), stop_seconds=stop_seconds)
+        script = RUN_PARENT.format(
+            child=str(FAKE_CHILD), stop_seconds=stop_seconds, start_seconds=start_seconds
+        )
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-I", "-c", script, "--settings-fd", str(descriptor)],
@@ -88,10 +91,16 @@ def free_port() -> int:
 def start(tmp_path: Path) -> Iterator[Start]:
     runs: list[Run] = []
 
-    def begin(words: str = "ready", *, port: int | None = None, stop_seconds: float = 10.0) -> Run:
+    def begin(
+        words: str = "ready",
+        *,
+        port: int | None = None,
+        stop_seconds: float = 10.0,
+        start_seconds: float = 120.0,
+    ) -> Run:
         home = tmp_path / "home"
         home.mkdir(exist_ok=True)
-        runs.append(Run(home, port or free_port(), words, stop_seconds))
+        runs.append(Run(home, port or free_port(), words, stop_seconds, start_seconds))
         return runs[-1]
 
     yield begin
@@ -223,6 +232,40 @@ def test_a_child_that_dies_silently_while_starting_is_told(start: Start) -> None
     assert run.ended() == 1
     assert "ended with code 7 before it was ready" in run.output()
     assert "corral doctor" in run.output()
+
+
+@pytest.mark.parametrize(
+    ("word", "said"), [("stuck", "the last it said: Upgrading the database"), ("mute", "it said nothing")]
+)
+def test_a_child_that_never_gets_ready_is_given_up_in_time(start: Start, word: str, said: str) -> None:
+    run = start(word, start_seconds=3.0)
+
+    assert run.ended() == 1
+    assert f"The api process was not ready within 3 s; {said}." in run.output()
+    assert "corral doctor" in run.output()
+    assert not any(is_alive(pid) for pid in run.child_pids())
+
+
+def test_a_child_that_hangs_when_started_again_is_tried_once_more(start: Start) -> None:
+    run = start("fall,mute,ready", start_seconds=3.0)
+
+    run.until(lambda: "The api process runs again." in run.output())
+
+    assert "was not ready within 3 s; it said nothing." in run.output()
+    assert len(run.child_pids()) == 3
+    assert run.process.poll() is None
+
+
+def test_a_step_that_takes_long_gets_the_time_it_asks_for(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    os.mkfifo(tmp_path / "home" / "go-on")
+    run = start("slow", start_seconds=3.0)
+    run.until(lambda: "Upgrading the database" in run.output())
+    waited = time.monotonic() + 3.5
+    run.until(lambda: time.monotonic() > waited)
+
+    with (tmp_path / "home" / "go-on").open("w"):  # opens when the child reads: it is still there
+        run.until_ready()
 
 
 def test_children_end_when_the_parent_is_killed(start: Start) -> None:

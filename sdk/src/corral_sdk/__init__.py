@@ -17,6 +17,7 @@ from corral_sdk._problems import (
     Problem,
     UnexpectedAnswerError,
     UnreachableError,
+    UntrustedError,
 )
 from corral_sdk._resource import UNCHANGED, Page
 from corral_sdk._sign_in import SignedIn, sign_in
@@ -35,6 +36,7 @@ __all__ = [
     "SignedIn",
     "UnexpectedAnswerError",
     "UnreachableError",
+    "UntrustedError",
     "__version__",
     "decode",
     "encode",

@@ -16,7 +16,8 @@ __all__ = ["Client"]
 class Client:
     """Talks to one Corral as one caller. Safe to share between threads.
 
-    Without arguments it finds Corral by itself: see `find_endpoint`.
+    Without arguments it finds Corral by itself: see `find_endpoint`. `ca_file` (PEM) names certificates to
+    trust beside the machine's own, where a private authority signed Corral's.
 
         client = Client()
         for user in client.users.list(search="chen"):
@@ -35,7 +36,11 @@ class Client:
     ) -> None:
         self.endpoint = find_endpoint(url, token, environ)
         transport = Transport(
-            self.endpoint.url, self.endpoint.token, timeout_seconds, allow_plain_http, ca_file
+            self.endpoint.url,
+            self.endpoint.token,
+            timeout_seconds,
+            allow_plain_http,
+            ca_file or self.endpoint.ca_file,
         )
         self._transport = transport
         self.session = SessionResource(transport)

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ class Endpoint:
     url: str
     token: str | None = field(repr=False)
     source: str
+    ca_file: str | None = None  # trusted beside the machine's own authorities
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class SavedLogin:
     name: str
     token_id: str
     token: str = field(repr=False)
+    ca_file: str | None = None
 
 
 def find_endpoint(
@@ -37,21 +39,23 @@ def find_endpoint(
     """The first of: what is given; CORRAL_URL and CORRAL_TOKEN; the Corral whose data directory CORRAL_HOME
     names; the last saved login; the Corral that this user runs in the default data directory.
 
-    A token is only ever sent to the address it belongs to.
+    A token is only ever sent to the address it belongs to. CORRAL_CA_FILE comes before the authority that is
+    saved with a login, and before the certificate of a Corral on this machine.
     """
     environ = os.environ if environ is None else environ
-    named, source = (url, "given") if url else (environ.get("CORRAL_URL"), "CORRAL_URL")
-    secret = token or environ.get("CORRAL_TOKEN") or None
-    home = Path(environ["CORRAL_HOME"]) if environ.get("CORRAL_HOME") else None
+    secret = token or environ.get("CORRAL_TOKEN")
+    named = (url or environ.get("CORRAL_URL") or "").rstrip("/")
+    if named and secret:
+        found = Endpoint(named, secret, "")  # all is said: a workload may have no home to look into
+    elif named:
+        found = _known(named, environ)
+    else:
+        found = _last_or_local(environ)
+        if secret:
+            found = replace(found, token=secret, source=f"CORRAL_TOKEN, {found.source}")
     if named:
-        named = named.rstrip("/")
-        return Endpoint(named, secret or _token_for(named, home, environ), source)
-    if home is not None:
-        return _with(secret, _local(home))
-    last = next(iter(saved_logins(environ)), None)
-    if last is not None:
-        return _with(secret, Endpoint(last.url, last.token, f"saved login ({credentials_path(environ)})"))
-    return _with(secret, _local(_default_home(environ)))
+        found = replace(found, source="given" if url else "CORRAL_URL")
+    return replace(found, ca_file=environ.get("CORRAL_CA_FILE") or found.ca_file)
 
 
 def saved_logins(environ: Mapping[str, str] | None = None) -> list[SavedLogin]:
@@ -101,19 +105,26 @@ def _write_logins(logins: list[SavedLogin], environ: Mapping[str, str]) -> Path:
     return path
 
 
-def _with(token: str | None, endpoint: Endpoint) -> Endpoint:
-    return Endpoint(endpoint.url, token, f"CORRAL_TOKEN, {endpoint.source}") if token else endpoint
-
-
-def _token_for(url: str, home: Path | None, environ: Mapping[str, str]) -> str | None:
+def _known(url: str, environ: Mapping[str, str]) -> Endpoint:
+    """What belongs to an address: its saved login, or the local token if that Corral runs here."""
     for login in saved_logins(environ):
         if login.url == url:
-            return login.token
-    for directory in [home] if home else [_default_home(environ)]:
-        running = _endpoints(directory)
-        if running and url in (running["console"], _api_root(running)):
-            return _local_token(directory)
-    return None
+            return Endpoint(url, login.token, "", login.ca_file)
+    home = _named_home(environ) or _default_home(environ)
+    running = _endpoints(home)
+    if running and url in (running["console"], _api_root(running)):
+        return replace(_local(home), url=url)
+    return Endpoint(url, None, "")
+
+
+def _last_or_local(environ: Mapping[str, str]) -> Endpoint:
+    home = _named_home(environ)
+    if home is not None:
+        return _local(home)
+    last = next(iter(saved_logins(environ)), None)
+    if last is not None:
+        return Endpoint(last.url, last.token, f"saved login ({credentials_path(environ)})", last.ca_file)
+    return _local(_default_home(environ))
 
 
 def _local(home: Path) -> Endpoint:
@@ -124,7 +135,7 @@ def _local(home: Path) -> Endpoint:
             f"None runs in {home}.",
             "Start one (corral up), or sign in to one elsewhere (corral login --url https://…).",
         )
-    return Endpoint(_api_root(running), _local_token(home), str(home))
+    return Endpoint(_api_root(running), _local_token(home), str(home), running.get("certificate"))
 
 
 def _endpoints(home: Path) -> dict[str, Any] | None:
@@ -156,6 +167,10 @@ def _is_alive(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def _named_home(environ: Mapping[str, str]) -> Path | None:
+    return Path(environ["CORRAL_HOME"]) if environ.get("CORRAL_HOME") else None
 
 
 def _default_home(environ: Mapping[str, str]) -> Path:

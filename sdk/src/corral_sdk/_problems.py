@@ -11,6 +11,7 @@ __all__ = [
     "Problem",
     "UnexpectedAnswerError",
     "UnreachableError",
+    "UntrustedError",
 ]
 
 
@@ -30,6 +31,10 @@ class NotConfiguredError(CorralError):
 
 class UnreachableError(CorralError):
     """Nothing answered at the address."""
+
+
+class UntrustedError(UnreachableError):
+    """What answered cannot prove that it is the Corral that was named; nothing was sent to it."""
 
 
 class UnexpectedAnswerError(CorralError):

@@ -9,12 +9,22 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from corral_sdk._decode import encode
-from corral_sdk._problems import NotConfiguredError, Problem, UnexpectedAnswerError, UnreachableError
+from corral_sdk._problems import (
+    NotConfiguredError,
+    Problem,
+    UnexpectedAnswerError,
+    UnreachableError,
+    UntrustedError,
+)
 from corral_sdk._version import __version__
+
+if TYPE_CHECKING:
+    import ssl
 
 __all__ = ["Answer", "Transport"]
 
@@ -92,8 +102,8 @@ class Transport:
         for attempt in range(1, tries + 1):
             try:
                 answer = self._exchange(method, target, payload, sent)
-            except UnreachableError:
-                if attempt == tries:
+            except UnreachableError as error:
+                if attempt == tries or isinstance(error, UntrustedError):
                     raise
                 time.sleep(_wait_seconds(attempt))
                 continue
@@ -158,10 +168,27 @@ class Transport:
         host = parts.hostname or ""
         if parts.scheme == "http":
             return http.client.HTTPConnection(host, parts.port or 80, timeout=timeout_seconds)
-        import ssl
+        return http.client.HTTPSConnection(
+            host, parts.port or 443, timeout=timeout_seconds, context=self._tls
+        )
 
-        context = ssl.create_default_context(cafile=self.ca_file)
-        return http.client.HTTPSConnection(host, parts.port or 443, timeout=timeout_seconds, context=context)
+    @cached_property
+    def _tls(self) -> "ssl.SSLContext":
+        import ssl  # a hundredth of a second that plain loopback does not need
+
+        context = ssl.create_default_context()
+        if self.ca_file:
+            # The file may hold Corral's own certificate instead of the authority that signed it.
+            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+            try:
+                context.load_verify_locations(self.ca_file)
+            except OSError as error:  # which ssl.SSLError is, too
+                raise NotConfiguredError(
+                    f"The CA file {self.ca_file} cannot be used.",
+                    "It holds no certificate." if isinstance(error, ssl.SSLError) else f"{error.strerror}.",
+                    "Name a PEM file with the certificate of the authority: CORRAL_CA_FILE or --ca-file.",
+                ) from None
+        return context
 
     def _headers(self) -> dict[str, str]:
         headers = {
@@ -174,6 +201,17 @@ class Transport:
         return {**headers, **self.extra_headers}
 
     def _unreachable(self, error: Exception) -> UnreachableError:
+        untrusted = getattr(error, "verify_message", None)
+        if untrusted:
+            other_name = "mismatch" in untrusted
+            return UntrustedError(
+                f"The certificate of {self.url} is not trusted.",
+                f"{str(untrusted).rstrip('.')}.",
+                "Use a name that is in the certificate."
+                if other_name
+                else "If a private authority signed it, name its certificate: CORRAL_CA_FILE=<file>, "
+                "or corral login --ca-file <file>.",
+            )
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return UnreachableError(
             f"Corral does not answer at {self.url}.",

@@ -28,7 +28,7 @@ def logout(
         )
     problem = ""
     try:
-        Client(login.url, login.token).tokens.revoke(login.token_id)
+        Client(login.url, login.token, ca_file=login.ca_file).tokens.revoke(login.token_id)
     except CorralError as error:
         # Forgetting must work without the server; whoever holds a copy of the token has to know.
         problem = f"Its token could not be revoked: {error.title} {error.detail}".strip()

@@ -7,7 +7,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from urllib.parse import urlsplit
 
 from fastapi import FastAPI
 from sqlalchemy import select
@@ -96,7 +95,7 @@ def create_app(parts: Parts) -> FastAPI:
     app.add_middleware(
         Front,
         allowed_hosts=settings.allowed_hosts,
-        trusted_proxies=[ipaddress.ip_network(one) for one in settings.trusted_proxies],
+        trusted_proxies=_trusted_proxies(settings),
         headers=_security_headers(settings),
     )
     return app
@@ -137,15 +136,21 @@ def find_organisation_path(transaction: Transaction, organisation_id: str) -> st
     return path
 
 
+def _trusted_proxies(settings: Settings) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    # Without a proxy in front, whoever sends X-Forwarded-For wants to be taken for someone else.
+    if not settings.behind_proxy:
+        return []
+    return [ipaddress.ip_network(one) for one in settings.trusted_proxies]
+
+
 def _origins(settings: Settings) -> set[str]:
     """Where the console's own pages are served from, as browsers say it in Origin."""
-    public = urlsplit(settings.public_url)
-    origins = {f"{public.scheme}://{public.netloc}"}
-    if not settings.behind_proxy:
-        for name in settings.allowed_hosts:
-            host = f"[{name}]" if ":" in name else name
-            origins.add(f"{public.scheme}://{host}:{settings.port}")
-    return origins
+    if settings.behind_proxy:
+        return {settings.behind_proxy}
+    scheme, default_port = ("https", 443) if settings.is_tls else ("http", 80)
+    port = "" if settings.port == default_port else f":{settings.port}"
+    hosts = (f"[{name}]" if ":" in name else name for name in settings.allowed_hosts)
+    return {f"{scheme}://{host}{port}" for host in hosts}
 
 
 def _security_headers(settings: Settings) -> list[tuple[bytes, bytes]]:

@@ -11,6 +11,7 @@ import os
 import secrets
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from typing import Any
 
 import structlog
 import uvicorn
+from asyncpg import PostgresError
+from sqlalchemy.exc import DBAPIError
 
 from corral.accelerators.machine import detect_machine
 from corral.identity.bootstrap import (
@@ -37,12 +40,15 @@ from corral.server.app import Parts, create_app
 from corral.server.handover import take_over
 from corral.server.logs import set_up_logs
 from corral.server.settings import Settings
+from corral.server.tls import TlsError, server_context
 from corral.store.archive import BackupError
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring, KeyringError
 from corral.store.migrate import HEAD, SchemaError, current_revision, upgrade
 
 STREAM_GRACE_SECONDS = 5
+# The parent gives up on a start that takes long; a large database may.
+UPGRADE_SECONDS = 6 * 3600
 
 log = structlog.get_logger("corral.server")
 
@@ -106,6 +112,7 @@ async def _serve(
     report: Report,
     close_report: Callable[[], None],
 ) -> None:
+    tls = _open_tls(settings)
     keyring = _open_keyring(settings)
     await asyncio.to_thread(_migrate, settings, report)
     database = Database(settings.database_url_resolved)
@@ -129,7 +136,7 @@ async def _serve(
             )
             close_report()
 
-        server = _Server(_uvicorn(app, settings), tell)
+        server = _Server(_uvicorn(app, tls), tell)
         _stop_with_parent(server, life_fd, app.state.stopping)
         await server.serve([listener])
     finally:
@@ -179,21 +186,23 @@ def _migrate(settings: Settings, report: Report) -> None:
     try:
         before = current_revision(url)
         if before not in {None, HEAD}:
-            report({"progress": "Backing up the database before its upgrade"})
+            report({"progress": "Backing up the database before its upgrade", "seconds": UPGRADE_SECONDS})
             from corral.store.backup import backup_before_upgrade
 
             backup_before_upgrade(url, settings.home)
         if before != HEAD:
-            report({"progress": "Making the database" if before is None else "Upgrading the database"})
+            doing = "Making the database" if before is None else "Upgrading the database"
+            report({"progress": doing, "seconds": UPGRADE_SECONDS})
             upgrade(url)
     except BackupError as error:
         raise CannotStartError(error.detail, error.remedy) from error
     except SchemaError as error:
         raise CannotStartError(str(error), "Start the newer version, or restore a backup.") from error
-    except OSError as error:
+    except (OSError, DBAPIError, PostgresError) as error:
+        cause = str(getattr(error, "orig", None) or error).strip().splitlines() or [type(error).__name__]
         raise CannotStartError(
-            f"The database cannot be reached: {error}.",
-            "Check database_url with `corral config show`, and that the database server runs.",
+            f"The database cannot be used: {cause[0]}.",
+            "Check database_url (corral config show), and that the server runs and lets you in.",
         ) from error
 
 
@@ -204,7 +213,16 @@ def _open_keyring(settings: Settings) -> Keyring:
         raise CannotStartError(f"{error}.", "Secrets in the database cannot be read without it.") from error
 
 
-def _uvicorn(app: Any, settings: Settings) -> uvicorn.Config:
+def _open_tls(settings: Settings) -> ssl.SSLContext | None:
+    if settings.tls_certificate is None or settings.tls_key is None:
+        return None
+    try:
+        return server_context(settings.tls_certificate, settings.tls_key)
+    except TlsError as error:
+        raise CannotStartError(str(error), error.remedy) from error
+
+
+def _uvicorn(app: Any, tls: ssl.SSLContext | None) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         loop="uvloop",
@@ -216,8 +234,7 @@ def _uvicorn(app: Any, settings: Settings) -> uvicorn.Config:
         server_header=False,
         date_header=True,
         proxy_headers=False,  # corral.server.front reads them, from trusted proxies only
-        ssl_certfile=settings.tls_certificate,
-        ssl_keyfile=settings.tls_key,
+        ssl_context_factory=(lambda *_: tls) if tls else None,
         timeout_graceful_shutdown=STREAM_GRACE_SECONDS,
     )
 

@@ -24,6 +24,7 @@ def hand_over(settings: Settings) -> int:
         "local_url": settings.local_url,
         "is_loopback": settings.is_loopback,
         "database": settings.database_kind,
+        "certificate": str(settings.tls_certificate) if settings.tls_certificate else None,
     }
     with tempfile.TemporaryFile() as file:
         file.write(json.dumps(payload).encode())

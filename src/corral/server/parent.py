@@ -10,7 +10,8 @@ What a child is given
             (<name> is `api`; the numbers are inherited descriptors)
     A       the checked settings: `corral.server.handover.take_over(A)` returns them as `Settings`
     B       write end of a pipe: one JSON object per line, then close it. Any number of
-                {"progress": "Upgrading the database"}          shown on the terminal while starting
+                {"progress": "Upgrading the database"}          shown on the terminal while starting; with
+                                                                "seconds": n when this step may take long
             then exactly one of
                 {"ready": true, "console": url, "login_link": url or null, "admin_name": name,
                  "password_file": path or null, "machine": {...}, "database": "SQLite 3.45 in ..."}
@@ -25,7 +26,8 @@ What a child is given
 
 What a child does
     SIGTERM: stop gracefully within 10 seconds; afterwards it is killed. A child that ends without being told
-    to is started again, sooner the first time than the tenth; one that never became ready is not.
+    to is started again, sooner the first time than the tenth; one that never became ready is not. One that
+    is neither ready nor has made progress for 120 seconds (or the `seconds` it asked for) is killed.
 """
 
 import json
@@ -50,6 +52,7 @@ __all__ = ["main"]
 
 CHILDREN = ("api",)
 CHILD_COMMAND = (sys.executable, "-I", "-m", "corral.server.child")
+START_SECONDS = 120.0
 STOP_SECONDS = 10.0
 LOCK_WAIT_SECONDS = STOP_SECONDS + 2.0
 FIRST_BACK_OFF_SECONDS = 0.5
@@ -73,6 +76,9 @@ class Child:
     failures: int = 0
     started_at: float = 0.0
     start_at: float | None = None
+    patience: float = 0.0
+    ready_by: float | None = None
+    last_progress: str = ""
 
 
 class CannotContinueError(Exception):
@@ -105,7 +111,8 @@ class Parent:
         try:
             while not self.stops_asked:
                 self._start_due()
-                self._wait(self._next_start())
+                self._wait(self._next_deadline())
+                self._end_those_stuck()
                 self._reap()
         except CannotContinueError as error:
             banner.say_error(str(error), error.remedy)
@@ -166,9 +173,11 @@ class Parent:
 
     def _take_report(self, child: Child, report: dict[str, Any]) -> None:
         if "progress" in report:
-            banner.say_progress(str(report["progress"]))
+            child.last_progress = str(report["progress"])
+            self._expect_ready(child, float(report.get("seconds", 0.0)))
+            banner.say_progress(child.last_progress)
             return
-        child.report = report
+        child.report, child.ready_by = report, None
         if not report.get("ready"):
             return
         if child.was_ever_ready:
@@ -196,8 +205,28 @@ class Parent:
             if child.start_at is not None and child.start_at <= time.monotonic():
                 self._start(child)
 
-    def _next_start(self) -> float | None:
-        return min((child.start_at for child in self.children if child.start_at is not None), default=None)
+    def _next_deadline(self) -> float | None:
+        waits = [each for child in self.children for each in (child.start_at, child.ready_by)]
+        return min((each for each in waits if each is not None), default=None)
+
+    def _expect_ready(self, child: Child, asked_seconds: float = 0.0) -> None:
+        child.patience = max(START_SECONDS, asked_seconds)
+        child.ready_by = time.monotonic() + child.patience
+
+    def _end_those_stuck(self) -> None:
+        """A child that hangs while starting would leave a terminal that waits for ever."""
+        for child in self.children:
+            if child.process is None or child.ready_by is None or child.ready_by > time.monotonic():
+                continue
+            said = f"the last it said: {child.last_progress}" if child.last_progress else "it said nothing"
+            child.report = {
+                "error": f"The {child.name} process was not ready within {child.patience:g} s; {said}.",
+                "remedy": "Check that the database answers and that the machine is not overloaded "
+                "(corral doctor), then start again.",
+            }
+            child.ready_by = None
+            os.killpg(child.process.pid, signal.SIGKILL)
+            child.process.wait()
 
     def _start(self, child: Child) -> None:
         child.reports, ready = os.pipe()
@@ -207,7 +236,8 @@ class Parent:
         command = [*CHILD_COMMAND, child.name]
         for name, descriptor in given.items():
             command += [f"--{name}-fd", str(descriptor)]
-        child.unread, child.report, child.start_at = b"", {}, None
+        child.unread, child.report, child.start_at, child.last_progress = b"", {}, None, ""
+        self._expect_ready(child)
         child.started_at = time.monotonic()
         child.process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
             command, stdin=subprocess.DEVNULL, pass_fds=(*given.values(), self.lock), process_group=0
@@ -223,7 +253,7 @@ class Parent:
             while child.reports >= 0:  # what it said before it ended
                 self._read_reports(child)
             os.close(child.life)
-            code, child.process = child.process.returncode, None
+            code, child.process, child.ready_by = child.process.returncode, None, None
             if not self.stops_asked:
                 self._plan_restart(child, code)
 
@@ -272,6 +302,8 @@ class Parent:
             "pid": os.getpid(),
             "version": __version__,
         }
+        if self.handed_over.get("certificate"):  # what the command on this machine may trust
+            endpoints["certificate"] = self.handed_over["certificate"]
         path = self.home / "endpoints.json"
         temporary = self.home / "endpoints.json.new"
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -78,7 +78,8 @@ class Settings(BaseModel):
     )
     tls_certificate: OptionalPath = _setting(
         None,
-        "Certificate chain (PEM), when Corral serves HTTPS itself. Needs tls_key.",
+        "Certificate chain (PEM), when Corral serves HTTPS itself. Needs tls_key. Both are read at start: "
+        "start Corral again after a renewal.",
         "empty, or the path of a readable PEM file",
     )
     tls_key: OptionalPath = _setting(
@@ -86,8 +87,8 @@ class Settings(BaseModel):
     )
     behind_proxy: str = _setting(
         "",
-        "The public https:// address, when a proxy in front of Corral ends TLS. It must pass Host or "
-        "X-Forwarded-Host, X-Forwarded-Proto and X-Forwarded-For.",
+        "The public https:// address, when a proxy in front of Corral ends TLS. It must pass Host and append "
+        "the caller's address to X-Forwarded-For.",
         "empty, or https://<name> or https://<name>:<port>, without a path",
     )
     trusted_proxies: Names = _setting(
@@ -192,7 +193,8 @@ class Settings(BaseModel):
             raise PydanticCustomError("proxy", "it is not an https:// address")
         if parts.path.strip("/") or parts.query or parts.fragment or parts.username is not None:
             raise PydanticCustomError("proxy", "only name and port may follow https://")
-        return f"https://{parts.netloc.lower()}"
+        # Browsers leave the usual port out of Origin, and it is compared with this.
+        return f"https://{parts.netloc.lower().removesuffix(':443')}"
 
     @field_validator("trusted_proxies")
     @classmethod
