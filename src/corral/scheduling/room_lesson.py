@@ -23,7 +23,6 @@ STEPS = WHOLE_GPU_MILLI // STEP_MILLI
 FILL_UNIT = 64  # fills and rooms are counted in 1/64 milli
 SHARE_UNIT = 1 << 20  # shares and weights are parts of this
 FINE_UNIT = 1 << 10  # inside the recursion, fills are counted in 1/1024 milli
-NO_CAP = 1e9  # room per unit of something that the work does not need
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +38,10 @@ class RoomConfig:
 class Shapes:
     """Groups of similar classes of work; what they need is the mean over the group's arrivals."""
 
-    cpu: Floats  # least CPU left for which there is any room
+    cpu: Floats
     memory: Floats
     needs_untouched: Integers
+    least: Floats  # [model, shape]: the room that one such task takes
     room_per_cpu: Floats  # [model, shape]: how much fill one millicore can carry
     room_per_memory: Floats
     allowed: tuple[
@@ -105,8 +105,10 @@ def group_shapes(counts: Counts, models: Sequence[DeviceModel]) -> Shapes:
         cpu=cpu,
         memory=memory,
         needs_untouched=np.array([_untouched(members[key][0][0]) for key in order], np.int64),
-        room_per_cpu=_rate(milli, cpu),
-        room_per_memory=_rate(milli, memory),
+        # A hair less, so that what suffices exactly still does after the rounding of its product.
+        least=milli * FILL_UNIT * (1 - 1e-9),
+        room_per_cpu=milli * FILL_UNIT / np.maximum(cpu, 1.0),
+        room_per_memory=milli * FILL_UNIT / np.maximum(memory, 1.0),
         allowed=tuple(
             (order[key], allowed, count / total)
             for (key, allowed), count in sorted(buckets.items())
@@ -140,10 +142,6 @@ def _means(
     return cpu, memory, milli
 
 
-def _rate(milli: Floats, need: Floats) -> Floats:
-    return np.where(need > 0, milli * FILL_UNIT / np.maximum(need, 1e-9), NO_CAP)
-
-
 class Lesson:
     """One refresh: tables of fills, shapes and weights, and the value of any node under them."""
 
@@ -158,6 +156,7 @@ class Lesson:
             fills.append(tables[seen])
         # One entry for every milli, so that a state is looked up without dividing.
         self.fill = np.array(fills)[:, np.arange(WHOLE_GPU_MILLI + 1) // STEP_MILLI]
+        self._alike = bool((self.shapes.least == self.shapes.least[:1]).all())
         self.most_gpus = int(nodes.milli.shape[1])
         self.weights = np.zeros((0, 0))
 
@@ -179,28 +178,27 @@ class Lesson:
     def rooms(self, model: Integers, cpu: Floats, memory: Floats, fill: Floats) -> Floats:
         """[node, shape]: the least of the expected fill and what CPU and memory can carry; models aside."""
         shapes = self.shapes
-        room = shapes.room_per_cpu[model]
-        room *= cpu[:, None]
-        other = shapes.room_per_memory[model]
-        other *= memory[:, None]
+        room: Floats
+        if self._alike:
+            room = cpu[:, None] * shapes.room_per_cpu[0]
+            other = memory[:, None] * shapes.room_per_memory[0]
+            least = shapes.least[0]
+        else:
+            room = cpu[:, None] * shapes.room_per_cpu[model]
+            other = memory[:, None] * shapes.room_per_memory[model]
+            least = shapes.least[model]
         np.minimum(room, other, out=room)
+        # What can carry less than one such task has no room for it.
+        carries = room >= least
         np.minimum(room, fill[:, None], out=room)
         np.floor(room, out=room)
-        room *= (cpu[:, None] >= shapes.cpu) & (memory[:, None] >= shapes.memory)
+        room *= carries
         return room
 
-    def values(
-        self,
-        model: Integers,
-        cpu: Floats,
-        memory: Floats,
-        fill: Floats,
-        untouched: Integers,
-    ) -> Floats:
-        """The value of each node: its room for every shape, weighted."""
+    def values(self, row: Integers, model: Integers, cpu: Floats, memory: Floats, fill: Floats) -> Floats:
+        """The value of each node, its room for every shape, weighted; `row` is that of the weights."""
         room = self.rooms(model, cpu, memory, fill)
-        room *= self.weights[model * (self.most_gpus + 1) + untouched]
-        values: Floats = room.sum(axis=1)
+        values: Floats = np.einsum("ns,ns->n", room, self.weights.take(row, axis=0))
         return values
 
     def room_left(self, nodes: NodeArrays) -> tuple[int, ...]:

@@ -1,0 +1,222 @@
+"""Placement policies to compare with: Random, BestFit and FGD, and Corral's behind the same interface."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corral.scheduling.room import Place, Room
+from corral.scheduling.room_mix import WHOLE_GPU_MILLI, Mix, WorkClass
+from corral.scheduling.room_nodes import NodeArrays
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+LEVELS = WHOLE_GPU_MILLI + 1
+
+
+class Policy(Protocol):
+    """Takes work one by one; what it accepts stays until it is released."""
+
+    def offer(self, work: WorkClass) -> Place | None: ...
+
+    def release(self, work: WorkClass, place: Place) -> None: ...
+
+
+class Corral:
+    """The rule that Corral places by; learns the mix from what it is offered."""
+
+    def __init__(self, nodes: NodeArrays, mix: Mix | None = None) -> None:
+        self.room = Room(nodes, mix or Mix())
+
+    def offer(self, work: WorkClass) -> Place | None:
+        self.room.arrive(work)
+        place = self.room.choose(work)
+        if place is not None:
+            self.room.place(work, place)
+        return place
+
+    def release(self, work: WorkClass, place: Place) -> None:
+        self.room.release(work, place)
+
+
+class _Plain:
+    """The bookkeeping that the simple policies share."""
+
+    def __init__(self, nodes: NodeArrays) -> None:
+        self.nodes = nodes
+
+    def fitting(self, work: WorkClass) -> Indices:
+        nodes = self.nodes
+        fits = (nodes.cpu >= work.cpu_milli) & (nodes.memory >= work.memory_mib) & (nodes.pods > 0)
+        if work.gpus:
+            milli = self.milli_by_model(work)[nodes.model]
+            fits &= (nodes.milli >= milli[:, None]).sum(axis=1) >= work.gpus
+        return np.flatnonzero(fits)
+
+    def milli_by_model(self, work: WorkClass) -> Indices:
+        models = self.nodes.models
+        return np.array([work.milli_on(m.memory_mib) if work.allows(m.name) else LEVELS for m in models])
+
+    def devices(self, work: WorkClass, node: int) -> list[int]:
+        """The devices of a node that the work fits on, the fullest first."""
+        left = self.nodes.milli[node]
+        milli = self.milli_by_model(work)[self.nodes.model[node]]
+        return [int(gpu) for gpu in np.argsort(left, kind="stable") if left[gpu] >= milli]
+
+    def place(self, work: WorkClass, place: Place, sign: int = -1) -> None:
+        nodes = self.nodes
+        nodes.cpu[place.node] += sign * work.cpu_milli
+        nodes.memory[place.node] += sign * work.memory_mib
+        nodes.pods[place.node] += sign
+        milli = work.milli_on(nodes.models[nodes.model[place.node]].memory_mib)
+        nodes.milli[place.node, list(place.gpus)] += sign * milli
+
+    def release(self, work: WorkClass, place: Place) -> None:
+        self.place(work, place, 1)
+
+
+class Random(_Plain):
+    """Any node on which the work fits, any devices of it."""
+
+    def __init__(self, nodes: NodeArrays, seed: int) -> None:
+        super().__init__(nodes)
+        self._random = np.random.default_rng([seed, 1])
+
+    def offer(self, work: WorkClass) -> Place | None:
+        fitting = self.fitting(work)
+        if not len(fitting):
+            return None
+        node = int(fitting[self._random.integers(len(fitting))])
+        devices = self._random.permutation(self.devices(work, node))[: work.gpus]
+        place = Place(node, tuple(int(gpu) for gpu in devices))
+        self.place(work, place)
+        return place
+
+
+class BestFit(_Plain):
+    """The node with least left, CPU and GPU counted as parts of the largest node; the fullest devices."""
+
+    def __init__(self, nodes: NodeArrays) -> None:
+        super().__init__(nodes)
+        self._most_cpu = int(nodes.cpu.max())
+        self._most_milli = nodes.milli.shape[1] * WHOLE_GPU_MILLI
+
+    def offer(self, work: WorkClass) -> Place | None:
+        fitting = self.fitting(work)
+        if not len(fitting):
+            return None
+        nodes = self.nodes
+        left = nodes.cpu[fitting] / self._most_cpu + nodes.milli[fitting].sum(axis=1) / self._most_milli
+        node = int(fitting[left.argmin()])
+        place = Place(node, tuple(self.devices(work, node)[: work.gpus]))
+        self.place(work, place)
+        return place
+
+
+class FGD(_Plain):
+    """Fragmentation gradient descent: told the mix beforehand, places where fragments grow least.
+
+    The growth counts in the coarse steps of its authors (whole hundredths of a sigmoid of whole GPUs);
+    ties go to the first node.
+    """
+
+    def __init__(self, nodes: NodeArrays, mix: Sequence[WorkClass]) -> None:
+        super().__init__(nodes)
+        counted = sorted(Counter(mix).items())
+        works = [work for work, _ in counted]
+        self._share = np.array([count for _, count in counted]) / len(mix)
+        self._cpu = np.array([work.cpu_milli for work in works])
+        self._gpus = np.array([work.gpus for work in works])
+        sizes = sorted({work.gpu_milli for work in works})
+        self._size = np.array([sizes.index(work.gpu_milli) for work in works])
+        self._allowed = np.array(
+            [[work.gpus > 0 and work.allows(m.name) for work in works] for m in nodes.models]
+        )
+        level = np.arange(LEVELS)
+        # For each level of a device and each size of work: idle milli of no use to it, and whether it fits.
+        self._useless = np.where(level[:, None] < sizes, level[:, None], 0).astype(float)
+        self._fits = (level[:, None] >= sizes).astype(np.int64)
+        everywhere = np.arange(len(nodes))
+        self._fragments = np.zeros(len(nodes))
+        self._useless_on = np.zeros((len(nodes), len(sizes)))
+        self._fits_on = np.zeros((len(nodes), len(sizes)), np.int64)
+        self._changes = 0
+        self._changed_at = np.zeros(len(nodes), np.int64)
+        self._known: dict[WorkClass, tuple[int, Floats, Indices]] = {}
+        self._note(everywhere)
+
+    def offer(self, work: WorkClass) -> Place | None:
+        position, scores, device = self._known.get(work) or (
+            -1,
+            np.full(len(self.nodes), -1.0),
+            np.zeros(len(self.nodes), np.int64),
+        )
+        self._score(work, np.flatnonzero(self._changed_at > position), scores, device)
+        self._known[work] = (self._changes, scores, device)
+        node = int(scores.argmax())
+        if scores[node] < 0:
+            return None
+        if work.gpus == 1:
+            place = Place(node, (int(device[node]),))
+        else:
+            place = Place(node, tuple(self.devices(work, node)[: work.gpus]))
+        self.place(work, place)
+        return place
+
+    def place(self, work: WorkClass, place: Place, sign: int = -1) -> None:
+        super().place(work, place, sign)
+        self._changes += 1
+        self._changed_at[place.node] = self._changes
+        self._note(np.array([place.node]))
+
+    def _note(self, among: Indices) -> None:
+        left = self.nodes.milli[among]
+        self._useless_on[among] = self._useless[left].sum(axis=1)
+        self._fits_on[among] = self._fits[left].sum(axis=1)
+        self._fragments[among] = self._fragment(
+            among, self.nodes.cpu[among], left.sum(axis=1), self._useless_on[among], self._fits_on[among]
+        )
+
+    def _fragment(
+        self, among: Indices, cpu: Indices, idle: Indices, useless: Floats, fits: Indices
+    ) -> Floats:
+        usable = self._allowed[self.nodes.model[among]]
+        usable &= cpu[:, None] >= self._cpu
+        usable &= fits[:, self._size] >= self._gpus
+        fragments: Floats = np.where(usable, useless[:, self._size], idle[:, None]) @ self._share
+        return fragments
+
+    def _score(self, work: WorkClass, among: Indices, scores: Floats, device: Indices) -> None:
+        nodes = self.nodes
+        scores[among] = -1
+        milli = self.milli_by_model(work)[nodes.model[among]] if work.gpus else np.zeros(len(among), np.int64)
+        fits = (nodes.cpu[among] >= work.cpu_milli) & (nodes.memory[among] >= work.memory_mib)
+        fits &= nodes.pods[among] > 0
+        if work.gpus:
+            fits &= (nodes.milli[among] >= milli[:, None]).sum(axis=1) >= work.gpus
+        among, milli = among[fits], milli[fits]
+        if not len(among):
+            return
+        left = nodes.milli[among]
+        if work.gpus == 1:
+            row, chosen = np.nonzero(left >= milli[:, None])
+        else:
+            row, chosen = np.arange(len(among)), np.zeros(len(among), np.int64)
+        on = among[row]
+        useless, fitting = self._useless_on[on], self._fits_on[on]
+        if work.gpus:
+            before = left[row, chosen] if work.gpus == 1 else np.full(len(row), WHOLE_GPU_MILLI)
+            after = before - milli[row]
+            useless = useless + work.gpus * (self._useless[after] - self._useless[before])
+            fitting = fitting + work.gpus * (self._fits[after] - self._fits[before])
+        idle = left[row].sum(axis=1) - work.gpus * milli[row]
+        fragments = self._fragment(on, nodes.cpu[on] - work.cpu_milli, idle, useless, fitting)
+        growth = fragments - self._fragments[on]
+        order = np.lexsort((left[row, chosen], growth, row))
+        best = order[np.unique(row[order], return_index=True)[1]]
+        device[among] = chosen[best]
+        scores[among] = np.floor(100 / (1 + np.exp(growth[best] / WHOLE_GPU_MILLI)))
