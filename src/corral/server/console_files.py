@@ -1,10 +1,13 @@
 """Serves the built console: one page for every address, hashed assets that browsers keep."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import FileResponse, PlainTextResponse
+from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import BaseRoute, Match
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
@@ -19,6 +22,9 @@ CONTENT_SECURITY_POLICY = (
     "connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 
+_READING = frozenset({"GET", "HEAD"})
+_METHODS = _READING | {"POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
 
 class _Assets(StaticFiles):
     async def get_response(self, path: str, scope: Scope) -> Response:
@@ -26,23 +32,40 @@ class _Assets(StaticFiles):
         response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
         return response
 
+    async def check_config(self) -> None:
+        """The console may be built while Corral runs: a folder that is missing now is looked for again."""
+
 
 def install_console(app: FastAPI, folder: Path = FOLDER) -> None:
     """Adds the console's routes; last, since its page answers for every address nobody else has."""
-    index = folder / "index.html"
-    if (folder / "assets").is_dir():
-        app.mount("/assets", GZipMiddleware(_Assets(directory=folder / "assets"), minimum_size=1000))
+    index, others = folder / "index.html", list(app.routes)
+    assets = _Assets(directory=folder / "assets", check_dir=False)
+    app.mount("/assets", GZipMiddleware(assets, minimum_size=1000))
 
-    @app.api_route("/{path:path}", methods=["GET", "HEAD"], include_in_schema=False)
+    @app.api_route("/{path:path}", methods=sorted(_METHODS), include_in_schema=False)
     async def console_page(request: Request, path: str) -> Response:
-        if path.startswith("api/"):
+        _refuse_other_methods(others, request)
+        if path == "api" or path.startswith("api/"):
             return await _not_found(request)
+        if request.method not in _READING:
+            raise HTTPException(405, headers={"Allow": ", ".join(sorted(_READING))})
         file = folder / path
         if path and "/" not in path and not path.startswith(".") and file.suffix and file.is_file():
             return FileResponse(file, headers={"Cache-Control": "no-cache"})
         if not index.is_file():
             return PlainTextResponse(NOT_BUILT, status_code=503)
         return FileResponse(index, headers={"Cache-Control": "no-cache"})
+
+
+def _refuse_other_methods(routes: Sequence[BaseRoute], request: Request) -> None:
+    """An address that others answer by other methods is none of the console's."""
+    allowed = [
+        method
+        for method in sorted(_METHODS)
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+    ]
+    if allowed:
+        raise HTTPException(405, headers={"Allow": ", ".join(allowed)})
 
 
 async def _not_found(request: Request) -> Response:
