@@ -45,7 +45,7 @@ export function AuditFilterBar() {
         </>
       )}
       {url.object && (
-        <Button icon={<CloseIcon size={12} />} iconPlacement="end" aria-label={t('audit.dropAbout', { name: url.name ?? url.object })} onClick={() => change({ object: undefined, name: undefined })}>
+        <Button icon={<CloseIcon size={12} />} iconPlacement="end" title={t('audit.dropAbout', { name: url.name ?? url.object })} onClick={() => change({ object: undefined, name: undefined })}>
           {t('audit.about', { name: url.name ?? url.object })}
         </Button>
       )}
@@ -100,8 +100,10 @@ function Actions() {
       onChange={(value) => change({ action: value.length > 0 ? value.join(',') : undefined })}
       showSearch={{ optionFilterProp: 'label' }}
       popupMatchSelectWidth={false}
-      maxTagCount="responsive"
-      style={{ minWidth: 168, maxWidth: 320 }}
+      // A fixed width: measured tags make the row change its width without end.
+      maxTagCount={1}
+      maxTagTextLength={16}
+      style={{ width: url.action ? 216 : 132 }}
       options={kinds.map((kind) => ({ label: words.kind(kind), options: data.filter(({ key }) => key.startsWith(`${kind}.`)).map(({ key }) => ({ value: key, label: words.actionTitle(key) })) }))}
     />
   );

@@ -44,7 +44,7 @@ export function useAuditFilters(): { filters: AuditFilters; narrowed: boolean; c
       until,
     };
     return Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
-  }, [actor, action, object, result, time, from, to, place]);
+  }, [actor, action, object, result, time, from, to, place, now]);
   const clear = () => {
     if (organisation) look(null);
     change({ actor: undefined, action: undefined, object: undefined, name: undefined, result: undefined, time: undefined, from: undefined, to: undefined, organisation: undefined });

@@ -16,7 +16,7 @@ export function useAuditWords() {
   const one = (field: string, value: unknown): string => {
     if (value === null || value === undefined || value === '') return t('audit.noValue');
     if (typeof value === 'boolean') return t(value ? 'audit.yes' : 'audit.no');
-    if (typeof value === 'object') return JSON.stringify(value);
+    if (typeof value !== 'string' && typeof value !== 'number') return JSON.stringify(value);
     const text = String(value);
     if (field === 'permissions' || field === 'scopes') return text === '*' ? t('profile.tokens.everything') : permission(text);
     if (field === 'state') return known(`state.${text}`, text);

@@ -1,0 +1,220 @@
+"""Organisation, People: who is here, who may do what, and the ways in."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessibility import assert_accessible
+from tests.browser.conftest import NARROW, NewPage
+from tests.browser.stories import PASSWORD, Story, choose, enter, expect_no_sideways_scroll, open_panel, row
+from tests.live import LiveCorral
+
+
+@pytest.fixture
+def story(live_corral: LiveCorral) -> Story:
+    return Story(live_corral)
+
+
+def fill_account(page: Page, name: str, display_name: str) -> None:
+    page.get_by_label("User name").fill(name)
+    page.get_by_label("Your name").fill(display_name)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+
+
+def test_first_administrator_is_taught_how_others_come_in(admin_page: Page) -> None:
+    admin_page.goto("/people")
+    expect(admin_page.get_by_text("1 person, 1 with more than the user role.")).to_be_visible()
+    expect(admin_page.get_by_text("You are alone here")).to_be_visible()
+    admin_page.get_by_role("button", name="New join code").click()
+    open_panel(admin_page, "Invite")
+
+
+def test_invited_person_joins_by_the_link_and_appears_in_the_list(
+    admin_page: Page, new_page: NewPage, story: Story
+) -> None:
+    lab = story.organisation("Vision Lab")
+    admin_page.goto(f"/people?organisation={lab}")
+    admin_page.get_by_role("button", name="Invite", exact=True).click()
+    panel = open_panel(admin_page, "Invite")
+    panel.get_by_label("Mail, if it shall be sent").fill("eleanor@example.org")
+    panel.get_by_role("button", name="Make invitation link").click()
+    shown = admin_page.get_by_role("dialog")
+    expect(shown).to_contain_text("No mail went to eleanor@example.org")
+    link = shown.locator("pre.secret").inner_text()
+    shown.get_by_role("button", name="I have kept it").click()
+    expect(row(admin_page, "eleanor@example.org")).to_contain_text("invited")
+
+    invited = new_page()
+    invited.goto(link)
+    expect(invited.get_by_role("heading", name="Join Vision Lab")).to_be_visible()
+    fill_account(invited, "eleanor", "Eleanor Tan")
+    invited.get_by_role("button", name="Join Vision Lab").click()
+    expect(invited.get_by_role("button", name=re.compile("Eleanor Tan"))).to_be_visible()
+
+    expect(row(admin_page, "Eleanor Tan")).to_contain_text("Vision Lab")
+    expect(row(admin_page, "eleanor@example.org")).to_have_count(0)
+
+
+def test_class_joins_with_a_code_and_takes_a_seat(admin_page: Page, new_page: NewPage, story: Story) -> None:
+    course = story.organisation("CS231")
+    admin_page.goto(f"/people?panel=code&organisation={course}")
+    panel = open_panel(admin_page, "Invite")
+    panel.get_by_label("Seats").fill("2")
+    panel.get_by_role("button", name="Make join code").click()
+    code = panel.locator(".join-code").inner_text()
+    expect(panel.get_by_text("0 of 2 seats taken")).to_be_visible()
+
+    student = new_page()
+    student.goto(f"/join?code={code}")
+    student.get_by_role("button", name="Show what it opens").click()
+    fill_account(student, "wei", "蔡偉俊")
+    student.get_by_role("button", name="Join CS231").click()
+    expect(student.get_by_text("蔡偉俊")).to_be_visible()
+
+    expect(panel.get_by_text("1 of 2 seats taken")).to_be_visible()
+    expect(row(admin_page, "蔡偉俊")).to_contain_text("CS231")
+    panel.get_by_role("button", name="Withdraw").click()
+    admin_page.get_by_role("dialog").get_by_role("button", name="Withdraw").click()
+    expect(panel.get_by_text("No join code is open.")).to_be_visible()
+
+
+def test_import_is_refused_until_the_bad_line_is_corrected(admin_page: Page, story: Story) -> None:
+    story.organisation("Robotics")
+    admin_page.goto("/people/import")
+    choose(admin_page, "Organisation", "Robotics")
+    lines = admin_page.get_by_role("textbox", name="Lines")
+    lines.fill("name,display_name,mail\nsanne,Sanne de Vries,sanne@example.org\nkofi,Kofi Asante,no mail\n")
+    admin_page.get_by_role("button", name="Check lines").click()
+    expect(admin_page.get_by_text("1 of 2 lines cannot be imported.")).to_be_visible()
+    expect(row(admin_page, "Kofi Asante")).to_contain_text("This is no mail address.")
+    expect(admin_page.get_by_role("button", name="Import")).to_have_count(0)
+
+    lines.fill(
+        "name,display_name,mail\nsanne,Sanne de Vries,sanne@example.org\nkofi,Kofi Asante,kofi@example.org\n"
+    )
+    admin_page.get_by_role("button", name="Check lines").click()
+    expect(admin_page.get_by_text("Nothing has happened yet.")).to_be_visible()
+    admin_page.get_by_role("button", name="Import 2 people").click()
+    expect(admin_page.get_by_text("2 accounts made, 0 added.")).to_be_visible()
+    with admin_page.expect_download() as download:
+        admin_page.get_by_role("button", name="Download as CSV").click()
+    written = download.value.path().read_text(encoding="utf-8").splitlines()
+    assert written[0] == "name,display_name,mail,login_link,expires_at"
+    assert written[1].startswith("sanne,Sanne de Vries,sanne@example.org,http")
+    assert len(written) == 3
+
+    admin_page.get_by_role("link", name="Go to People").click()
+    expect(row(admin_page, "Kofi Asante")).to_contain_text("Robotics")
+
+
+def test_role_that_is_given_or_taken_changes_the_menu_of_the_person_at_once(
+    admin_page: Page, new_page: NewPage, story: Story
+) -> None:
+    helena = story.person("helena", "Helena Novak", organisation=story.organisation("Language Group"))
+    theirs = new_page()
+    enter(theirs, helena)
+    theirs.goto("/")
+    menu = theirs.get_by_role("navigation", name="Main menu")
+    expect(menu.get_by_role("link", name="Organisations")).to_be_visible()
+    expect(menu.get_by_role("link", name="People")).to_have_count(0)
+
+    admin_page.goto(f"/people?person={helena.id}")
+    panel = open_panel(admin_page, "Helena Novak")
+    panel.get_by_role("button", name="Give a role").click()
+    choose(admin_page, "Role", "Organisation administrator")
+    expect(panel.get_by_text("Allows in Language Group and below")).to_be_visible()
+    panel.get_by_role("button", name="Give role", exact=True).click()
+    expect(panel.get_by_text("Invite people in Language Group")).to_be_visible()
+    expect(menu.get_by_role("link", name="People")).to_be_visible()
+
+    panel.get_by_role("button", name="Take Organisation administrator on Language Group").click()
+    admin_page.get_by_role("dialog").get_by_role("button", name="Take role").click()
+    expect(menu.get_by_role("link", name="People")).to_have_count(0)
+    expect(panel.get_by_text("Organisation administrator")).to_have_count(0)
+
+
+def test_person_is_disabled_and_enabled_and_gets_a_login_link(admin_page: Page, story: Story) -> None:
+    yusuf = story.person("yusuf", "Yusuf Haddad")
+    admin_page.goto("/people")
+    row(admin_page, "Yusuf Haddad").click()
+    panel = open_panel(admin_page, "Yusuf Haddad")
+    panel.get_by_role("button", name="Login link").click()
+    shown = admin_page.get_by_role("dialog")
+    expect(shown.locator("pre.secret")).to_contain_text("/login#once=")
+    shown.get_by_role("button", name="I have kept it").click()
+
+    panel.get_by_role("button", name="Disable account").click()
+    admin_page.get_by_role("dialog").get_by_role("button", name="Disable account").click()
+    expect(row(admin_page, "Yusuf Haddad")).to_contain_text("disabled")
+    panel.get_by_role("button", name="Enable account").click()
+    expect(panel.get_by_role("button", name="Disable account")).to_be_visible()
+    assert story.call("GET", f"/users/{yusuf.id}")["state"] == "active"
+
+
+def test_several_people_get_a_priority_at_once(admin_page: Page, story: Story) -> None:
+    for name, display_name in (("ada", "Ada Berg"), ("leo", "Leo Park")):
+        story.person(name, display_name)
+    admin_page.goto("/people")
+    for display_name in ("Ada Berg", "Leo Park"):
+        admin_page.get_by_role("checkbox", name=f"Choose {display_name}").check()
+    expect(admin_page.get_by_text("2 people chosen")).to_be_visible()
+    choose(admin_page, "Set priority", "Priority 4")
+    expect(admin_page.get_by_text("2 people chosen")).to_have_count(0)
+    expect(row(admin_page, "Ada Berg").get_by_text("4", exact=True)).to_be_visible()
+    expect(row(admin_page, "Leo Park").get_by_text("4", exact=True)).to_be_visible()
+
+
+def test_filters_live_in_the_address_and_say_which_one_to_drop(admin_page: Page, story: Story) -> None:
+    story.person("nina", "Nina Novotny")
+    admin_page.goto("/people?search=novotny&state=disabled")
+    expect(admin_page.get_by_text("Nobody matches “novotny”, Disabled")).to_be_visible()
+    expect(admin_page.get_by_text("1 without the state.")).to_be_visible()
+    admin_page.get_by_role("button", name="Any state").click()
+    expect(row(admin_page, "Nina Novotny")).to_be_visible()
+    expect(admin_page).to_have_url(re.compile(r"search=novotny$"))
+
+
+def test_account_that_was_asked_for_is_approved(admin_page: Page, page: Page, story: Story) -> None:
+    story.call("PUT", "/settings/registration", {"sign_up": True, "organisation_id": story.root()})
+    answer = page.request.post(
+        "/api/v1/sign-up",
+        data={
+            "name": "mateo",
+            "display_name": "Mateo Cruz",
+            "mail": "mateo@example.org",
+            "password": PASSWORD,
+        },
+    )
+    assert answer.ok, answer.text()
+    admin_page.goto("/people?state=pending")
+    row(admin_page, "Mateo Cruz").click()
+    panel = open_panel(admin_page, "Mateo Cruz")
+    panel.get_by_role("button", name="Approve account").click()
+    expect(panel.get_by_role("button", name="Login link")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_people_with_an_open_person_are_accessible(new_page: NewPage, story: Story, theme: str) -> None:
+    person = story.person(f"axe.{theme}", f"Axe {theme}")
+    page = new_page(signed_in=True, theme="dark" if theme == "dark" else "light")
+    page.goto(f"/people?person={person.id}")
+    panel = open_panel(page, person.display_name)
+    expect(panel.get_by_text("Together they allow")).to_be_visible()
+    expect(panel.get_by_text("Not signed in anywhere.")).to_be_visible()
+    expect(row(page, person.display_name)).to_be_visible()
+    assert_accessible(page)
+
+
+def test_people_invite_and_import_fit_a_phone_in_three_languages(new_page: NewPage) -> None:
+    page = new_page(signed_in=True, size=NARROW)
+    page.goto("/people/import")
+    expect(page.locator("#csv")).to_be_visible()
+    expect_no_sideways_scroll(page)
+    for language, title in (("en", "People"), ("zh-TW", "成員"), ("zh-CN", "成员")):
+        page.evaluate("language => localStorage.setItem('corral.language', language)", language)
+        page.goto("/people?panel=code")
+        expect(page.get_by_role("heading", name=title, exact=True)).to_be_attached()
+        expect(page.locator(".phone-rows")).to_be_attached()
+        expect(page.locator(".side-panel form")).to_be_visible()
+        expect_no_sideways_scroll(page)
