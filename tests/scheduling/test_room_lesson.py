@@ -105,17 +105,18 @@ def test_several_gpus_have_room_only_where_that_many_are_untouched() -> None:
 
 def test_weight_grows_with_arrivals_and_with_scarcity() -> None:
     nodes = cluster(milli=[[1000, 1000]])
-    lesson = Lesson(((whole(gpus=2), 1), (half(), 3)), nodes, RoomConfig(scarcity_floor=0.5))
+    config = RoomConfig(scarcity_floor=0.15)
+    lesson = Lesson(((whole(gpus=2), 1), (half(), 3)), nodes, config)
     shapes = [shape for shape, _, _ in lesson.shapes.allowed]
     several = shapes.index(int(np.argmax(lesson.shapes.needs_untouched)))
     room = [0, 0]
-    room[several] = 0
-    room[1 - several] = nodes.capacity_milli * FILL_UNIT // 2
-    lesson.weigh(room, nodes, RoomConfig(scarcity_floor=0.5))
-    # 0.25 / (0 + 0.5) = 0.5 against 0.75 / (0.5 + 0.5) = 0.75
+    room[several] = nodes.capacity_milli * FILL_UNIT // 10
+    room[1 - several] = nodes.capacity_milli * FILL_UNIT * 85 // 100
+    lesson.weigh(room, nodes, config)
+    # 0.25 / (0.1 + 0.15) ** 1.5 = 2 against 0.75 / (0.85 + 0.15) ** 1.5 = 0.75
     row = lesson.weights[2]
-    assert row[shapes[several]] == round(SHARE_UNIT * 0.4)
-    assert row[shapes[1 - several]] == round(SHARE_UNIT * 0.6)
+    assert row[shapes[several]] == pytest.approx(SHARE_UNIT * 2 / 2.75, abs=1)
+    assert row[shapes[1 - several]] == pytest.approx(SHARE_UNIT * 0.75 / 2.75, abs=1)
 
 
 def test_the_weight_of_work_for_several_gpus_is_none_where_too_few_are_untouched() -> None:

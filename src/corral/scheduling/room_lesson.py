@@ -6,6 +6,7 @@ mix gives the same numbers on every machine, and a cached score equals a fresh o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -163,10 +164,11 @@ class Lesson:
     def weigh(self, room: Sequence[int], nodes: NodeArrays, config: RoomConfig) -> None:
         """Sets the weights: a bucket counts by how often it arrives and by how little room it has left."""
         capacity = max(nodes.capacity_milli, 1) * FILL_UNIT
-        raw = [
-            share / (left / capacity + config.scarcity_floor)
-            for (_, _, share), left in zip(self.shapes.allowed, room, strict=True)
-        ]
+        raw = []
+        for (_, _, share), left in zip(self.shapes.allowed, room, strict=True):
+            plenty = left / capacity + config.scarcity_floor
+            # To the power of 1.5, in operations that round alike everywhere.
+            raw.append(share / (plenty * math.sqrt(plenty)))
         scale = SHARE_UNIT / sum(raw) if raw else 0.0
         weights = np.zeros((len(nodes.models), self.most_gpus + 1, len(self.shapes)))
         enough = np.arange(self.most_gpus + 1)[:, None] >= self.shapes.needs_untouched
