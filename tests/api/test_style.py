@@ -1,5 +1,6 @@
 """What every answer of the API has in common, asked over HTTP."""
 
+import json
 import re
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from tests.apps import ApiClient
 from tests.campus import Campus, made, refused
+from tests.server.quiet_logs import logged
 
 pytestmark = pytest.mark.sqlite
 
@@ -109,8 +111,12 @@ async def test_an_error_of_ours_tells_nothing_but_its_id(
         raise RuntimeError("a secret detail")
 
     monkeypatch.setattr("corral.identity.roles.list_roles", broken)
-    answer = await campus.admin.get("/roles")
+    with logged() as log:
+        answer = await campus.admin.get("/roles")
     problem = refused(answer, 500, "internal")
+    line = json.loads(log.getvalue().splitlines()[0])
+    assert line["request_id"] == problem["request_id"]
+    assert "a secret detail" in line["exception"]
     assert "secret" not in answer.text
     assert problem["request_id"] == answer.headers["x-request-id"]
     assert answer.headers["x-content-type-options"] == "nosniff"

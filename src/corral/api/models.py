@@ -76,6 +76,7 @@ def _in_utc(at: datetime) -> datetime:
 
 Name = Annotated[
     str,
+    Field(examples=["Vision Lab"]),
     BeforeValidator(_cleaned, json_schema_input_type=str),
     StringConstraints(min_length=1, max_length=120),
     AfterValidator(_without_control_characters),

@@ -190,12 +190,12 @@ class Permissions(Output):
 
 
 class Role(Output):
-    id: str
+    id: str = Field(examples=["r01k9x3v7qzt8m2c4w6d0ef"])
     key: str | None = Field(description="Of a preset (`user`); null for custom roles.")
     organisation_id: str = Field(description="It can be given on this organisation and below.")
-    organisation_name: str
-    name: str
-    description: str
+    organisation_name: str = Field(examples=["Vision Lab"])
+    name: str = Field(examples=["Tutor"])
+    description: str = Field(examples=["Sees people, helps them."])
     permissions: list[Permission]
     people_count: int
     created_at: Instant
@@ -220,7 +220,7 @@ class RoleChange(Change):
 
 
 class Invitation(Output):
-    id: str
+    id: str = Field(examples=["i01k9x3v7qzt8m2c4w6d0ef"])
     organisation_id: str
     organisation_name: str
     role_id: str
@@ -309,7 +309,9 @@ class Join(NewAccount):
 
 class SignIn(Input):
     provider: Annotated[str, StringConstraints(pattern="^[a-z0-9-]{1,40}$")] = "local"
-    name: Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(storable)]
+    name: Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(storable)] = Field(
+        examples=["mei"]
+    )
     password: Annotated[str, StringConstraints(min_length=1, max_length=PASSWORD_LENGTH[1])]
 
 
@@ -324,7 +326,7 @@ class PermissionsHere(Output):
 
 class Session(Output):
     user: User
-    via: Literal["session", "token", "local"]
+    via: Literal["session", "token", "local"] = Field(examples=["session"])
     csrf_token: str | None = Field(description="Send it as X-CSRF-Token with every change; null for tokens.")
     must_change_password: bool
     permissions: list[PermissionsHere] = Field(description="What you may do on which organisation and below.")
@@ -368,8 +370,8 @@ TokenScopes = Annotated[list[Permission | Literal["*"]], Field(min_length=1, max
 
 
 class Token(Output):
-    id: str
-    name: str
+    id: str = Field(examples=["t01k9x3v7qzt8m2c4w6d0ef"])
+    name: str = Field(examples=["laptop"])
     scopes: list[Permission | Literal["*"]]
     created_at: Instant
     expires_at: Instant | None

@@ -17,7 +17,9 @@ Encryption = Literal["starttls", "tls", "none"]
 
 
 class MailSettings(Output):
-    host: str | None = Field(description="Null: no mail server, nothing is sent.")
+    host: str | None = Field(
+        description="Null: no mail server, nothing is sent.", examples=["smtp.example.org"]
+    )
     port: int
     encryption: Encryption
     user_name: str | None
@@ -86,8 +88,8 @@ class ChecklistItem(Output):
 
 class Checklist(Output):
     items: list[ChecklistItem]
-    done: int
-    total: int
+    done: int = Field(examples=[3])
+    total: int = Field(examples=[5])
 
 
 class Gpu(Output):
@@ -111,7 +113,7 @@ class MachineFacts(Output):
 
 
 class System(Output):
-    version: str
+    version: str = Field(examples=["0.1.0"])
     database: Literal["sqlite", "postgresql"]
     started_at: Instant
     machine: MachineFacts

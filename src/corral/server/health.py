@@ -11,6 +11,7 @@ from corral.api.callers import Anyone, Caller, Origin, Requires, SignedInCaller
 from corral.api.models import Output
 from corral.api.once import Db
 from corral.core.permissions import Permission
+from corral.platform.service import require_system_reader
 from corral.server.openapi import describe
 from corral.store.database import Transaction
 
@@ -35,8 +36,9 @@ async def get_readiness(database: Db, origin: Annotated[Origin, Anyone]) -> Heal
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
-async def get_metrics(caller: Annotated[Caller, Requires(Permission.SYSTEM_READ)]) -> Response:  # noqa: ARG001
+async def get_metrics(database: Db, caller: Annotated[Caller, Requires(Permission.SYSTEM_READ)]) -> Response:
     """What Corral counts, for Prometheus."""
+    await database.read(require_system_reader, caller)
     return Response(metrics.exposition(), media_type=metrics.CONTENT_TYPE)
 
 

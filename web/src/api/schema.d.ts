@@ -1082,7 +1082,10 @@ export interface components {
     schemas: {
         /** AcceptInvitation */
         AcceptInvitation: {
-            /** Display Name */
+            /**
+             * Display Name
+             * @example Vision Lab
+             */
             display_name: string;
             /**
              * Name
@@ -1229,11 +1232,17 @@ export interface components {
         };
         /** Checklist */
         Checklist: {
-            /** Done */
+            /**
+             * Done
+             * @example 3
+             */
             done: number;
             /** Items */
             items: components["schemas"]["ChecklistItem"][];
-            /** Total */
+            /**
+             * Total
+             * @example 5
+             */
             total: number;
         };
         /** ChecklistItem */
@@ -1374,7 +1383,10 @@ export interface components {
              * Format: date-time
              */
             expires_at: string;
-            /** Id */
+            /**
+             * Id
+             * @example i01k9x3v7qzt8m2c4w6d0ef
+             */
             id: string;
             /** Invited By */
             invited_by: string;
@@ -1419,7 +1431,10 @@ export interface components {
         Join: {
             /** Code */
             code: string;
-            /** Display Name */
+            /**
+             * Display Name
+             * @example Vision Lab
+             */
             display_name: string;
             /** Mail */
             mail?: string | null;
@@ -1557,6 +1572,7 @@ export interface components {
             /**
              * Host
              * @description Null: no mail server, nothing is sent.
+             * @example smtp.example.org
              */
             host: string | null;
             /**
@@ -1679,7 +1695,10 @@ export interface components {
         };
         /** NewOrganisation */
         NewOrganisation: {
-            /** Name */
+            /**
+             * Name
+             * @example Vision Lab
+             */
             name: string;
             /**
              * Parent Id
@@ -1704,7 +1723,10 @@ export interface components {
              * @default
              */
             description?: string;
-            /** Name */
+            /**
+             * Name
+             * @example Vision Lab
+             */
             name: string;
             /**
              * Organisation Id
@@ -1721,7 +1743,10 @@ export interface components {
              * @example ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA… mei@laptop
              */
             public_key: string;
-            /** Title */
+            /**
+             * Title
+             * @example Vision Lab
+             */
             title: string;
         };
         /** NewToken */
@@ -1731,7 +1756,10 @@ export interface components {
              * @description 90 days from now if left out.
              */
             expires_at?: string | null;
-            /** Name */
+            /**
+             * Name
+             * @example Vision Lab
+             */
             name: string;
             /**
              * Scopes
@@ -1744,7 +1772,10 @@ export interface components {
         };
         /** NewUser */
         NewUser: {
-            /** Display Name */
+            /**
+             * Display Name
+             * @example Vision Lab
+             */
             display_name: string;
             /** Mail */
             mail?: string | null;
@@ -2047,25 +2078,37 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
-            /** Description */
+            /**
+             * Description
+             * @example Sees people, helps them.
+             */
             description: string;
             /** Generation */
             generation: number;
-            /** Id */
+            /**
+             * Id
+             * @example r01k9x3v7qzt8m2c4w6d0ef
+             */
             id: string;
             /**
              * Key
              * @description Of a preset (`user`); null for custom roles.
              */
             key: string | null;
-            /** Name */
+            /**
+             * Name
+             * @example Tutor
+             */
             name: string;
             /**
              * Organisation Id
              * @description It can be given on this organisation and below.
              */
             organisation_id: string;
-            /** Organisation Name */
+            /**
+             * Organisation Name
+             * @example Vision Lab
+             */
             organisation_name: string;
             /** People Count */
             people_count: number;
@@ -2122,6 +2165,7 @@ export interface components {
             user: components["schemas"]["User"];
             /**
              * Via
+             * @example session
              * @enum {string}
              */
             via: "session" | "token" | "local";
@@ -2137,7 +2181,10 @@ export interface components {
         };
         /** SignIn */
         SignIn: {
-            /** Name */
+            /**
+             * Name
+             * @example mei
+             */
             name: string;
             /** Password */
             password: string;
@@ -2149,7 +2196,10 @@ export interface components {
         };
         /** SignUp */
         SignUp: {
-            /** Display Name */
+            /**
+             * Display Name
+             * @example Vision Lab
+             */
             display_name: string;
             /**
              * Mail
@@ -2209,7 +2259,10 @@ export interface components {
              * Format: date-time
              */
             started_at: string;
-            /** Version */
+            /**
+             * Version
+             * @example 0.1.0
+             */
             version: string;
         };
         /** Token */
@@ -2221,7 +2274,10 @@ export interface components {
             created_at: string;
             /** Expires At */
             expires_at: string | null;
-            /** Id */
+            /**
+             * Id
+             * @example t01k9x3v7qzt8m2c4w6d0ef
+             */
             id: string;
             /** Last Used At */
             last_used_at: string | null;
@@ -2230,7 +2286,10 @@ export interface components {
              * @description Made at start for the command on Corral's own machine.
              */
             local: boolean;
-            /** Name */
+            /**
+             * Name
+             * @example laptop
+             */
             name: string;
             /** Scopes */
             scopes: (components["schemas"]["Permission"] | "*")[];
