@@ -1,0 +1,401 @@
+"""Nobody gives, takes over or reaches authority that they lack: random trees, roles, people and acts."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+from corral.api.callers import Authority, Caller, Origin
+from corral.api.versions import Expected
+from corral.core.permissions import Permission
+from corral.core.refusals import NotFound, Refusal
+from corral.identity import grants, imports, invitations, organisations, roles, users
+from corral.identity.bootstrap import found_installation, is_new, super_administrator
+from corral.identity.context import Identity
+from corral.identity.login import SessionRules
+from corral.identity.lookups import authorities_of, find_node, find_role, root_of
+from corral.identity.models import (
+    AcceptInvitation,
+    Import,
+    Join,
+    NewGrant,
+    NewInvitation,
+    NewJoinCode,
+    NewOrganisation,
+    NewRole,
+    NewUser,
+    OrganisationChange,
+    RoleChange,
+    UserChange,
+)
+from corral.identity.routes.users import _link
+from corral.identity.tables import organisation, role, role_grant, user
+from corral.store.database import Database, Transaction
+
+ORIGIN = Origin("192.0.2.66", "0" * 16)
+RULES = SessionRules(lifetime=timedelta(hours=1), link_lifetime=timedelta(minutes=5))
+ANY = Expected(None)
+NOTHING_OPEN = NotFound("No invitation or join code is open.", "Make one.")
+# Held[person][organisation] is what the person may do there.
+Held = dict[str, dict[str, frozenset[Permission]]]
+
+permissions = st.frozensets(st.sampled_from(Permission), min_size=1, max_size=4)
+# Those that lead somewhere, often: else most attackers could do nothing at all.
+powers = st.frozensets(
+    st.sampled_from(
+        [
+            Permission.PEOPLE_READ,
+            Permission.PEOPLE_MANAGE,
+            Permission.PEOPLE_INVITE,
+            Permission.ROLES_GRANT,
+            Permission.ROLES_MANAGE,
+            Permission.ORGANISATIONS_READ,
+            Permission.ORGANISATIONS_MANAGE,
+        ]
+    ),
+    min_size=5,
+)
+numbers = st.integers(0, 39)
+
+
+@dataclass(frozen=True)
+class Act:
+    """One thing that is tried; the numbers choose among what there is at that moment."""
+
+    name: str
+    who: int
+    person: int
+    place: int
+    other: int
+    permissions: frozenset[Permission]
+
+
+@dataclass(frozen=True)
+class Case:
+    """`roles[0]` is given to the attacker somewhere, so that there is something to begin with."""
+
+    parents: list[int]
+    roles: list[tuple[int, frozenset[Permission]]]
+    grants: list[tuple[int, int, int]]
+    scopes: frozenset[Permission] | None
+    acts: list[Act]
+
+
+class UndoError(Exception):
+    """Leaves the database as it was."""
+
+
+@dataclass
+class World:
+    """The attacker, the accounts under their control, and what lies open."""
+
+    transaction: Transaction
+    attacker: str
+    scopes: frozenset[Permission] | None
+    controlled: list[str] = field(default_factory=list)
+    secrets: list[str] = field(default_factory=list)
+    codes: list[str] = field(default_factory=list)
+    made: int = 0
+
+    def caller(self, user_id: str) -> Caller:
+        held = authorities_of(self.transaction, user_id)
+        limited = user_id == self.attacker and self.scopes is not None
+        if limited:
+            # As a token with these scopes would be.
+            held = tuple(Authority(one.path, one.permissions & (self.scopes or frozenset())) for one in held)
+        return Caller(user_id, user_id, "session", "", ORIGIN, held, limited=limited)
+
+    def ids(self, table: Any) -> list[str]:
+        return [row.id for row in self.transaction.rows(select(table.c.id).order_by(table.c.id))]
+
+    def new_name(self) -> str:
+        self.made += 1
+        return f"made{self.made}"
+
+    def held(self) -> Held:
+        places = self.transaction.rows(select(organisation.c.id, organisation.c.path))
+        return {
+            one: {place.id: self.caller(one).permissions_on(place.path) for place in places}
+            for one in self.ids(user)
+        }
+
+
+def give_role(world: World, caller: Caller, act: Act) -> None:
+    grants.give_role(
+        world.transaction, caller, _person(world, act), NewGrant(**_role_and_place(world, caller, act))
+    )
+
+
+def take_role(world: World, caller: Caller, act: Act) -> None:
+    given = world.transaction.rows(select(role_grant.c.id, role_grant.c.user_id).order_by(role_grant.c.id))
+    chosen = given[act.other % len(given)]
+    grants.take_role(world.transaction, caller, chosen.user_id, chosen.id)
+
+
+def make_role(world: World, caller: Caller, act: Act) -> None:
+    new = NewRole(
+        organisation_id=_place(world, caller, act),
+        name=world.new_name(),
+        permissions=_permissions(caller, act),
+    )
+    roles.create_role(world.transaction, caller, new)
+
+
+def change_role(world: World, caller: Caller, act: Act) -> None:
+    change = RoleChange(permissions=_permissions(caller, act))
+    roles.change_role(world.transaction, caller, _role(world, caller, act), change, ANY)
+
+
+def create_person(world: World, caller: Caller, act: Act) -> None:
+    new = NewUser(name=world.new_name(), display_name="Made", **_role_and_place(world, caller, act))
+    world.controlled.append(users.create_user(world.transaction, caller, new).id)
+
+
+def import_person(world: World, caller: Caller, act: Act) -> None:
+    """Someone new, or someone who is there already."""
+    known = world.transaction.rows(select(user.c.name).order_by(user.c.id))
+    name = known[act.person % len(known)].name if act.person % 2 else world.new_name()
+    wanted = Import(csv=f"name\n{name}\n", **_role_and_place(world, caller, act))
+    imports.import_people(world.transaction, caller, wanted, RULES, "")
+
+
+def invite(world: World, caller: Caller, act: Act) -> None:
+    new = NewInvitation(**_role_and_place(world, caller, act))
+    world.secrets.append(invitations.create_invitation(world.transaction, caller, new, "").secret)
+
+
+def accept(world: World, caller: Caller, act: Act) -> None:
+    if not world.secrets:
+        invite(world, caller, act)
+    account = {"name": world.new_name(), "display_name": "Made", "password": "irrelevant here"}
+    accepted = AcceptInvitation.model_validate({"secret": world.secrets[-1], **account})
+    signed_in = invitations.accept_invitation(world.transaction, accepted, "hash", ORIGIN, RULES)
+    world.controlled.append(signed_in.session.user.id)
+
+
+def make_code(world: World, caller: Caller, act: Act) -> None:
+    new = NewJoinCode(seats=3, **_role_and_place(world, caller, act))
+    world.codes.append(invitations.create_join_code(world.transaction, caller, new).code)
+
+
+def join_anew(world: World, _caller: Caller, _act: Act) -> None:
+    if world.codes:
+        join = Join(
+            code=world.codes[-1], name=world.new_name(), display_name="Made", password="irrelevant here"
+        )
+        signed_in = invitations.join_with_code(world.transaction, join, "hash", ORIGIN, RULES)
+        world.controlled.append(signed_in.session.user.id)
+
+
+def join_more(world: World, caller: Caller, _act: Act) -> None:
+    # Routes refuse this to tokens with limited scopes.
+    if not world.codes or caller.limited:
+        raise NOTHING_OPEN
+    invitations.join_as_member(world.transaction, caller, world.codes[-1])
+
+
+def change_person(world: World, caller: Caller, act: Act) -> None:
+    change = UserChange(state="disabled" if act.other % 2 else "active")
+    users.change_user(world.transaction, caller, _person(world, act), change, ANY)
+
+
+def make_login_link(world: World, caller: Caller, act: Act) -> None:
+    """Whoever has the link can be that person."""
+    identity = cast("Identity", SimpleNamespace(rules=RULES, console=""))
+    person = _person(world, act)
+    _link(world.transaction, caller, person, identity)
+    world.controlled.append(person)
+
+
+def add_member(world: World, caller: Caller, act: Act) -> None:
+    grants.join_organisation(world.transaction, caller, _person(world, act), _place(world, caller, act))
+
+
+def remove_member(world: World, caller: Caller, act: Act) -> None:
+    grants.leave_organisation(world.transaction, caller, _person(world, act), _place(world, caller, act))
+
+
+def make_organisation(world: World, caller: Caller, act: Act) -> None:
+    new = NewOrganisation(parent_id=_place(world, caller, act), name=world.new_name())
+    organisations.create_organisation(world.transaction, caller, new)
+
+
+def move_organisation(world: World, caller: Caller, act: Act) -> None:
+    places = world.ids(organisation)
+    change = OrganisationChange(parent_id=places[act.other % len(places)])
+    organisations.change_organisation(world.transaction, caller, _place(world, caller, act), change, ANY)
+
+
+ACTS: dict[str, Callable[[World, Caller, Act], None]] = {
+    one.__name__: one
+    for one in (
+        give_role,
+        take_role,
+        make_role,
+        change_role,
+        create_person,
+        import_person,
+        invite,
+        accept,
+        make_code,
+        join_anew,
+        join_more,
+        change_person,
+        make_login_link,
+        add_member,
+        remove_member,
+        make_organisation,
+        move_organisation,
+    )
+}
+
+
+# Three of four choices are among what could succeed, else nearly everything would be refused at once; the
+# fourth is anything there is.
+
+
+def _person(world: World, act: Act) -> str:
+    people = world.ids(user)
+    return people[act.person % len(people)]
+
+
+def _place(world: World, caller: Caller, act: Act) -> str:
+    rows = world.transaction.rows(select(organisation.c.id, organisation.c.path).order_by(organisation.c.id))
+    near = [row.id for row in rows if caller.permissions_on(row.path)]
+    return _choose(act.place, near, [row.id for row in rows])
+
+
+def _role(world: World, caller: Caller, act: Act, place: str | None = None) -> str:
+    path = world.transaction.scalar(select(organisation.c.path).where(organisation.c.id == place))
+    held = (
+        caller.permissions_on(path)
+        if path
+        else frozenset().union(*(o.permissions for o in caller.authorities))
+    )
+    rows = world.transaction.rows(select(role.c.id, role.c.key, role.c.permissions).order_by(role.c.id))
+    fitting = [row.id for row in rows if set(row.permissions) <= held and (place or row.key is None)]
+    return _choose(act.other, fitting, [row.id for row in rows])
+
+
+def _role_and_place(world: World, caller: Caller, act: Act) -> dict[str, Any]:
+    place = _place(world, caller, act)
+    return {"role_id": _role(world, caller, act, place), "organisation_id": place}
+
+
+def _permissions(caller: Caller, act: Act) -> list[Permission]:
+    held = _held_anywhere(caller)
+    return sorted((act.permissions & held) or act.permissions if act.other % 4 else act.permissions)
+
+
+def _held_anywhere(caller: Caller) -> frozenset[Permission]:
+    return frozenset().union(*(one.permissions for one in caller.authorities))
+
+
+def _choose(number: int, likely: list[str], everything: list[str]) -> str:
+    among = likely if number % 4 and likely else everything
+    return among[number // 4 % len(among)]
+
+
+# Most ways to climb need few kinds of acts, but several of them: each case is of one theme.
+THEMES = (
+    sorted(ACTS),
+    ["make_organisation", "move_organisation", "give_role", "make_role", "invite"],
+    ["make_login_link", "add_member", "change_person", "give_role"],
+    ["make_role", "change_role", "give_role", "invite", "accept", "make_code", "join_anew", "join_more"],
+)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    size = draw(st.integers(1, 4))
+    acts = st.builds(
+        Act,
+        name=st.sampled_from(draw(st.sampled_from(THEMES))),
+        who=numbers,
+        person=numbers,
+        place=numbers,
+        other=numbers,
+        permissions=permissions,
+    )
+    places = st.integers(0, size)
+    others = st.tuples(st.integers(1, 2), st.integers(3, 6), places)
+    return Case(
+        parents=[draw(st.integers(0, number)) for number in range(size)],
+        roles=[(0, draw(powers)), *draw(st.lists(st.tuples(places, permissions), min_size=1, max_size=3))],
+        # The attacker often stands high in the tree, the others where they may.
+        grants=[(0, 3, draw(st.just(0) | places)), *draw(st.lists(others, min_size=1, max_size=5))],
+        scopes=draw(st.none() | st.none() | powers),
+        acts=draw(st.lists(acts, min_size=1, max_size=10)),
+    )
+
+
+def build(transaction: Transaction, case: Case) -> World:
+    """The tree, its roles, three people with roles here and there; the first is the attacker."""
+    if is_new(transaction):
+        found_installation(transaction, "hash")
+    administrator, name = super_administrator(transaction)
+    held = authorities_of(transaction, administrator)
+    system = Caller(administrator, name, "session", "", ORIGIN, held)
+    root = root_of(transaction)
+    places = [root.id]
+    for number, parent in enumerate(case.parents):
+        new = NewOrganisation(parent_id=places[parent], name=f"place{number}")
+        places.append(organisations.create_organisation(transaction, system, new).id)
+    for number, (place, allowed) in enumerate(case.roles):
+        made = NewRole(organisation_id=places[place], name=f"role{number}", permissions=sorted(allowed))
+        roles.create_role(transaction, system, made)
+    people = [
+        users.add_user(transaction, name=f"person{one}", display_name="One", mail=None) for one in range(3)
+    ]
+    known = [row.id for row in transaction.rows(select(role.c.id).order_by(role.c.id))]
+    for person, chosen, place in case.grants:
+        node = find_node(transaction, system, places[place], Permission.ORGANISATIONS_READ)
+        wanted = find_role(transaction, system, known[chosen % len(known)])
+        if node.path.startswith(wanted.organisation_path):
+            grants.add_membership(transaction, people[person], node)
+            grants.add_grant(transaction, people[person], wanted, node, None)
+    return World(transaction, people[0], case.scopes, [people[0]])
+
+
+def run(transaction: Transaction, case: Case) -> None:
+    world = build(transaction, case)
+    before = world.held()
+    ceiling = before[world.attacker]
+    done: list[str] = []
+    for act in case.acts:
+        caller = world.caller(world.controlled[act.who % len(world.controlled)])
+        with suppress(Refusal), transaction.connection.begin_nested():
+            ACTS[act.name](world, caller, act)
+            done.append(act.name)
+    for person, places in world.held().items():
+        for place in ceiling:
+            gained = places[place] - before.get(person, {}).get(place, frozenset())
+            assert gained <= ceiling[place], (
+                f"{person} gained {sorted(gained - ceiling[place])} on {place}, which the attacker lacked"
+            )
+    # Who holds the login link of an account is that account.
+    for person in world.controlled:
+        for place, allowed in world.held()[person].items():
+            if place in ceiling:
+                assert allowed <= ceiling[place], f"the attacker is {person} and has {sorted(allowed)}"
+    raise UndoError(done)
+
+
+@settings(
+    max_examples=120,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(case=cases())
+async def test_no_sequence_of_acts_gives_anyone_what_the_actor_lacked(database: Database, case: Case) -> None:
+    with pytest.raises(UndoError) as undone:
+        await database.write(run, case)
+    for name in undone.value.args[0]:
+        event(f"done: {name}")
