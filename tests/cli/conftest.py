@@ -1,47 +1,26 @@
-"""Runs the real command in a process of its own, as a person or a script would."""
+"""The command as different people call it.
 
-import io
-import json
+In this process, or, where that matters (its start, its terminal, `corral up`), with `program` in one of its
+own, which costs half a second, most of it imports. The tests of a worker share one running Corral and make
+their own organisations and people in it.
+"""
+
 import os
-import subprocess
-import sys
-from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
-from corral.cli import main
-from tests.live import LiveCorral
-
-Corral = Callable[..., "Outcome"]
+from tests.cli.running import Corral, Done, Outcome, run_here, run_program
+from tests.live import LiveCorral, running_corral
 
 
-@dataclass
-class Outcome:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-def run_corral(*arguments: str, environ: dict[str, str], stdin: str = "") -> Outcome:
-    done = subprocess.run(
-        [str(Path(sys.executable).with_name("corral")), *arguments],
-        env=environ,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    return Outcome(done.returncode, done.stdout, done.stderr)
+@pytest.fixture(scope="session")
+def live_corral(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCorral]:
+    """One `corral up` for all tests of this worker: leave it running, and its first password unchanged."""
+    with running_corral(tmp_path_factory.mktemp("corral")) as corral:
+        yield corral
 
 
 @pytest.fixture
@@ -56,7 +35,17 @@ def corral(someone: dict[str, str]) -> Corral:
     """`corral(...)` as that person; keyword arguments are further variables."""
 
     def call(*arguments: str, stdin: str = "", **variables: str) -> Outcome:
-        return run_corral(*arguments, environ={**someone, **variables}, stdin=stdin)
+        return run_here(*arguments, environ={**someone, **variables}, stdin=stdin)
+
+    return call
+
+
+@pytest.fixture
+def program(someone: dict[str, str]) -> Corral:
+    """The same in a process of its own."""
+
+    def call(*arguments: str, stdin: str = "", **variables: str) -> Outcome:
+        return run_program(*arguments, environ={**someone, **variables}, stdin=stdin)
 
     return call
 
@@ -72,28 +61,12 @@ def admin(corral: Corral, live_corral: LiveCorral) -> Corral:
 
 
 @pytest.fixture
-def done(someone: dict[str, str], live_corral: LiveCorral) -> Callable[..., Any]:
-    """Runs a command that has to work, as whoever started Corral, and returns its JSON.
-
-    In this process, so that arranging a test does not cost as much as the test.
-    """
+def done(admin: Corral) -> Done:
+    """Runs a command that has to work, as whoever started Corral, and returns its JSON."""
 
     def call(*arguments: str) -> Any:
-        outcome = run_here(*arguments, "--json", environ={**someone, "CORRAL_HOME": str(live_corral.home)})
+        outcome = admin(*arguments, "--json")
         assert outcome.code == 0, outcome.err
         return outcome.json
 
     return call
-
-
-def run_here(*arguments: str, environ: dict[str, str]) -> Outcome:
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        patch.dict(os.environ, environ, clear=True),
-        patch.object(sys, "argv", ["corral", *arguments]),
-        redirect_stdout(out),
-        redirect_stderr(err),
-        pytest.raises(SystemExit) as ended,
-    ):
-        main.run()
-    return Outcome(int(ended.value.code or 0), out.getvalue(), err.getvalue())

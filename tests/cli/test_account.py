@@ -3,9 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
@@ -15,10 +13,8 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
-from tests.cli.conftest import Corral
+from tests.cli.running import Corral, Done
 from tests.live import LiveCorral
-
-Done = Callable[..., Any]
 
 
 def new_key(folder: Path, comment: str) -> Path:

@@ -11,7 +11,8 @@ import pytest
 from corral.cli import checks
 from corral.server.lock import lock_home
 from corral.server.settings import Settings
-from tests.cli.conftest import Corral, Outcome
+from tests.cli.running import Corral, Outcome
+from tests.server.authority import Authority
 
 
 def check(outcome: Outcome, name: str) -> dict[str, Any]:
@@ -64,7 +65,7 @@ def test_a_taken_port_keeps_corral_from_running(corral: Corral, tmp_path: Path) 
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        shown = corral("doctor", "--json", CORRAL_PORT=port)
+        shown = corral("doctor", "--json", CORRAL_PORT=port, PATH=str(tmp_path))
     assert shown.code == 1
     assert shown.json["can_run"] is False
     assert check(shown, f"Port {port}")["state"] == "missing"
@@ -77,16 +78,17 @@ def test_an_open_data_directory_is_named_with_the_command_that_closes_it(
     home = tmp_path / "open"
     home.mkdir()
     home.chmod(0o777)
-    shown = corral("doctor", "--json", CORRAL_HOME=str(home), CORRAL_PORT=str(free_port()))
+    given = {"CORRAL_HOME": str(home), "CORRAL_PORT": str(free_port()), "PATH": str(tmp_path)}
+    shown = corral("doctor", "--json", **given)
     assert (check(shown, "Data directory")["state"], shown.code) == ("missing", 1)
     assert check(shown, "Data directory")["remedy"] == f"chmod 700 {home}"
     home.chmod(0o755)
-    shown = corral("doctor", "--json", CORRAL_HOME=str(home), CORRAL_PORT=str(free_port()))
+    shown = corral("doctor", "--json", **given)
     assert (check(shown, "Data directory")["state"], shown.code) == ("warn", 0)
 
 
-def test_wrong_settings_are_part_of_the_answer(corral: Corral) -> None:
-    shown = corral("doctor", "--json", CORRAL_PORT="many")
+def test_wrong_settings_are_part_of_the_answer(corral: Corral, tmp_path: Path) -> None:
+    shown = corral("doctor", "--json", CORRAL_PORT="many", PATH=str(tmp_path))
     assert shown.code == 1
     assert "a whole number from 1 to 65535" in check(shown, "Settings")["found"]
 
@@ -100,6 +102,15 @@ def test_a_running_corral_on_the_port_is_no_problem(tmp_path: Path) -> None:
         found = checks._port(settings)
         os.close(lock)
     assert (found.state, found.found) == ("ok", f"Corral runs here (process {os.getpid()})")
+
+
+def test_the_certificate_is_looked_at_before_it_is_needed(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    good, soon = (authority.issue("a.example", label=str(days), days=days) for days in (30, 3))
+    assert checks._certificate(good.certificate, good.key).state == "ok"
+    assert checks._certificate(soon.certificate, soon.key).state == "warn"
+    mixed = checks._certificate(good.certificate, soon.key)
+    assert (mixed.state, "does not belong" in mixed.found) == ("missing", True)
 
 
 @dataclass

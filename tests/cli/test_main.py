@@ -13,22 +13,22 @@ from corral import __version__
 from corral.cli import main
 from corral.cli.up import up
 from corral.server.settings import Settings
-from tests.cli.conftest import Corral
+from tests.cli.running import Corral
 
 
-def test_help_names_every_command_under_its_heading(corral: Corral) -> None:
-    shown = corral("--help")
+def test_help_names_every_command_under_its_heading(program: Corral) -> None:
+    shown = program("--help")
     assert shown.code == 0
     for name, entry in main._COMMANDS.items():
         assert f"  {name} " in shown.out
         assert f"{entry.panel}:" in shown.out
 
 
-def test_help_answers_within_a_third_of_a_second_of_processor_time(corral: Corral) -> None:
+def test_help_answers_within_a_third_of_a_second_of_processor_time(program: Corral) -> None:
     # Processor time, not the clock: what the command costs must not depend on what else runs here.
-    corral("--help")
+    program("--help")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    corral("--help")
+    program("--help")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime) < 0.3
 
@@ -84,17 +84,17 @@ def test_completion_is_offered_for_the_shell(corral: Corral, shell: str) -> None
     assert "_CORRAL_COMPLETE" in shown.out
 
 
-def complete(corral: Corral, words: str) -> list[str]:
-    shown = corral(
+def complete(program: Corral, words: str) -> list[str]:
+    shown = program(
         _CORRAL_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(len(words.split(" ")) - 1)
     )
     return shown.out.split()
 
 
-def test_completion_knows_commands_and_their_parts(corral: Corral) -> None:
-    assert complete(corral, "corral us") == ["user"]
-    assert complete(corral, "corral user set") == ["set-priority"]
-    assert complete(corral, "corral up --ho") == ["--home", "--host", "--host-names"]
+def test_completion_knows_commands_and_their_parts(program: Corral) -> None:
+    assert complete(program, "corral us") == ["user"]
+    assert complete(program, "corral user set") == ["set-priority"]
+    assert complete(program, "corral up --ho") == ["--home", "--host", "--host-names"]
 
 
 def test_every_setting_is_a_flag_of_up() -> None:
@@ -113,16 +113,16 @@ def test_settings_are_shown_with_where_they_came_from(corral: Corral, tmp_path: 
     assert shown["host"] == {"value": "127.0.0.1", "origin": "default", "from": "the default"}
 
 
-def test_a_database_password_is_masked_where_settings_are_shown(corral: Corral) -> None:
+def test_a_database_password_is_masked_where_settings_are_shown(corral: Corral, tmp_path: Path) -> None:
     url = "postgresql://corral:s3cret@db.example/corral"
     for arguments in (["config", "show"], ["config", "show", "--json"], ["doctor"]):
-        shown = corral(*arguments, CORRAL_DATABASE_URL=url)
+        shown = corral(*arguments, CORRAL_DATABASE_URL=url, PATH=str(tmp_path))
         assert "s3cret" not in shown.out + shown.err
         assert "db.example" in shown.out
 
 
-def test_wrong_settings_are_told_on_stderr_with_code_1(corral: Corral) -> None:
-    refused = corral("up", CORRAL_PORT="many")
+def test_wrong_settings_are_told_on_stderr_with_code_1(program: Corral) -> None:
+    refused = program("up", CORRAL_PORT="many")
     assert refused.code == 1
     assert refused.out == ""
     assert "port = 'many' (from CORRAL_PORT)" in refused.err
@@ -180,5 +180,7 @@ def test_an_address_without_a_sign_in_names_the_sign_in(corral: Corral) -> None:
     assert "corral login --url http://127.0.0.1:9" in refused.err
 
 
-def test_output_has_no_colour_codes_when_it_is_not_a_terminal(corral: Corral) -> None:
-    assert "\033[" not in corral("doctor").out
+def test_output_has_no_colour_codes_when_it_is_not_a_terminal(program: Corral) -> None:
+    shown = program("config", "show")
+    assert "log_level" in shown.out
+    assert "\033[" not in shown.out

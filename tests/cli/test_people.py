@@ -1,15 +1,12 @@
 """Organisations, people and roles from the command line, against a running Corral."""
 
-from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Corral
+from tests.cli.running import Corral, Done
 
-Done = Callable[..., Any]
 numbers = count(1)
 
 

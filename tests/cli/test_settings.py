@@ -1,12 +1,7 @@
 """`corral settings`: mail, registration, checklist and the installation."""
 
-from collections.abc import Callable
-from typing import Any
-
-from tests.cli.conftest import Corral
+from tests.cli.running import Corral, Done
 from tests.live import free_port
-
-Done = Callable[..., Any]
 
 
 def use_mail_server(done: Done, port: int) -> None:

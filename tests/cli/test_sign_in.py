@@ -2,28 +2,11 @@
 
 import json
 import socket
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from corral_sdk import Client
-
-from tests.cli.conftest import Corral
+from tests.cli.people import new_person
+from tests.cli.running import Corral, Done
 from tests.live import LiveCorral
-
-Done = Callable[..., Any]
-
-
-def new_person(done: Done, live_corral: LiveCorral, name: str, password: str) -> str:
-    """Someone with a password of their own, made the way a person would: with the login link."""
-    made = done("user", "create", name)
-    secret = made["login_link"]["secret"]
-    transport = Client(live_corral.url, environ={"HOME": "/nonexistent"})._transport
-    answer = transport.request("POST", "/api/v1/session/link", body={"secret": secret})
-    cookie = answer.headers["set-cookie"].partition(";")[0]
-    headers = {"Cookie": cookie, "X-CSRF-Token": answer.json()["csrf_token"]}
-    transport.request("POST", "/api/v1/me/password", body={"new_password": password}, headers=headers)
-    return str(made["user"]["id"])
 
 
 def test_whoever_started_corral_needs_no_sign_in(admin: Corral, live_corral: LiveCorral) -> None:
@@ -68,6 +51,23 @@ def test_signing_out_revokes_the_token(
     refused = corral("whoami", CORRAL_URL=live_corral.url, CORRAL_TOKEN=saved["token"])
     assert refused.code == 1
     assert corral("logout").code == 1
+
+
+def test_a_sign_in_that_cannot_be_kept_leaves_no_token(
+    corral: Corral, done: Done, live_corral: LiveCorral
+) -> None:
+    new_person(done, live_corral, "wei", "seven quiet horses")
+    sign_in = ["login", "--url", live_corral.url, "--name", "wei", "--password-stdin"]
+
+    refused = corral(*sign_in, stdin="seven quiet horses\n", HOME="/proc/nowhere")
+
+    assert refused.code == 1
+    assert "cannot be kept" in refused.err
+    assert "XDG_CONFIG_HOME" in refused.err
+    made = done("audit", "list", "--actor", "wei", "--action", "token.create")
+    revoked = done("audit", "list", "--actor", "wei", "--action", "token.revoke")
+    assert [each["object_id"] for each in made] == [each["object_id"] for each in revoked]
+    assert len(made) == 1
 
 
 def test_a_wrong_password_is_refused_in_the_words_of_the_api(corral: Corral, live_corral: LiveCorral) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from corral.server.ports import listeners_on
-from tests.cli.conftest import Corral
-from tests.live import LiveCorral, running_corral
+from tests.cli.running import Corral
+from tests.live import LiveCorral, free_port, running_corral
+from tests.postgres import Server
 
 
 def until(happened: Callable[[], bool], seconds: float = 30.0) -> None:
@@ -41,32 +42,48 @@ def test_the_first_start_shows_the_way_in_and_the_second_asks_nothing(tmp_path: 
         assert again.stop() == 0
 
 
-def test_the_command_finds_a_restarted_api_and_nothing_is_lost(corral: Corral, tmp_path: Path) -> None:
-    with running_corral(tmp_path) as live:
-        home = str(live.home)
-        assert corral("org", "create", "Kept", CORRAL_HOME=home).code == 0
-        killed = api_process(live)
-        os.kill(killed, signal.SIGKILL)
+def test_the_command_finds_a_restarted_api_and_nothing_is_lost(
+    program: Corral, live_corral: LiveCorral
+) -> None:
+    home = str(live_corral.home)
+    assert program("org", "create", "Kept", CORRAL_HOME=home).code == 0
+    killed = api_process(live_corral)
+    os.kill(killed, signal.SIGKILL)
 
-        until(lambda: "The api process runs again." in live.log.read_text())
+    until(lambda: "The api process runs again." in live_corral.log.read_text())
 
-        names = [each["name"] for each in corral("org", "list", "--json", CORRAL_HOME=home).json]
-        assert "Kept" in names
-        assert api_process(live) != killed
-        assert json.loads((live.home / "endpoints.json").read_text())["pid"] == live.process.pid
+    names = [each["name"] for each in program("org", "list", "--json", CORRAL_HOME=home).json]
+    assert "Kept" in names
+    assert api_process(live_corral) != killed
+    assert json.loads((live_corral.home / "endpoints.json").read_text())["pid"] == live_corral.process.pid
 
 
-def test_two_run_side_by_side_and_one_port_has_one_owner(corral: Corral, tmp_path: Path) -> None:
-    for name in ("one", "two", "three"):
+def test_two_run_side_by_side_and_one_port_has_one_owner(
+    corral: Corral, program: Corral, live_corral: LiveCorral, tmp_path: Path
+) -> None:
+    one = live_corral
+    for name in ("two", "three"):
         (tmp_path / name).mkdir()
-    with running_corral(tmp_path / "one") as one, running_corral(tmp_path / "two") as two:
+    with running_corral(tmp_path / "two") as two:
         assert corral("whoami", "--json", CORRAL_HOME=str(one.home)).json["url"] == one.url
         assert corral("whoami", "--json", CORRAL_HOME=str(two.home)).json["url"] == two.url
 
-        taken = corral("up", "--home", str(tmp_path / "three"), "--port", str(one.port))
-        assert taken.code == 1
-        assert f"Port {one.port} is in use by another Corral (process {one.process.pid})." in taken.err
+    taken = program("up", "--home", str(tmp_path / "three"), "--port", str(one.port))
+    assert taken.code == 1
+    assert f"Port {one.port} is in use by another Corral (process {one.process.pid})." in taken.err
 
-        same_home = corral("up", "--home", str(one.home), "--port", str(one.port))
-        assert same_home.code == 1
-        assert f"Another Corral (process {one.process.pid})" in same_home.err
+    same_home = program("up", "--home", str(one.home), "--port", str(one.port))
+    assert same_home.code == 1
+    assert f"Another Corral (process {one.process.pid})" in same_home.err
+
+
+def test_a_database_that_is_not_there_is_told_without_a_trace(
+    program: Corral, postgresql_server: Server, tmp_path: Path
+) -> None:
+    url = postgresql_server.url("not_there")
+    port = str(free_port())
+    refused = program("up", CORRAL_HOME=str(tmp_path / "home"), CORRAL_PORT=port, CORRAL_DATABASE_URL=url)
+    assert refused.code == 1
+    assert 'database "not_there" does not exist' in refused.err
+    assert "corral config show" in refused.err
+    assert "Traceback" not in refused.err

@@ -15,6 +15,7 @@ import pytest
 from corral_sdk import Client, UntrustedError
 
 from corral.server.tls import TlsError, server_context
+from tests.cli.running import run_here
 from tests.live import LiveCorral, running_corral
 from tests.server.authority import Authority
 
@@ -162,6 +163,43 @@ def test_the_command_on_the_machine_trusts_the_certificate_it_runs_with(secure: 
     client = local_client(secure)
     assert client.endpoint.url == secure.url
     assert client.session.get().user.name == "admin"
+
+
+def test_a_private_authority_is_kept_with_the_sign_in(
+    secure: LiveCorral, authority: Authority, tmp_path: Path
+) -> None:
+    if secure.changed_password is None:
+        with Browser(secure.url, authority.ca_file) as browser:
+            sign_in_as_admin(browser, secure)
+            change_password(browser, secure)
+    person = {"HOME": str(tmp_path)}
+    sign_in = ["login", "--url", secure.url, "--name", "admin", "--password-stdin"]
+    password = f"{secure.admin_password}\n"
+
+    untrusted = run_here(*sign_in, environ=person, stdin=password)
+    assert untrusted.code == 1
+    assert "--ca-file" in untrusted.err
+
+    signed_in = run_here(*sign_in, "--ca-file", str(authority.ca_file), environ=person, stdin=password)
+    assert signed_in.code == 0, signed_in.err
+    assert run_here("whoami", "--json", environ=person).json["url"] == secure.url
+    assert run_here("logout", "--json", environ=person).json["revoked"] is True
+
+
+def test_a_variable_names_the_authority_and_a_wrong_file_is_told(
+    secure: LiveCorral, authority: Authority, tmp_path: Path
+) -> None:
+    person = {"HOME": str(tmp_path), "CORRAL_URL": secure.url, "CORRAL_TOKEN": secure.local_token}
+    shown = run_here("whoami", "--json", environ={**person, "CORRAL_CA_FILE": str(authority.ca_file)})
+    assert shown.json["user"]["name"] == "admin"
+
+    (tmp_path / "empty.pem").touch()
+    for name, why in (("empty.pem", "It holds no certificate."), ("none.pem", "No such file")):
+        refused = run_here("whoami", environ={**person, "CORRAL_CA_FILE": str(tmp_path / name)})
+        assert refused.code == 1
+        assert name in refused.err
+        assert why in refused.err
+        assert "Traceback" not in refused.err
 
 
 def test_without_a_proxy_nobody_can_pass_for_another_address(

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +18,7 @@ from corral.accelerators.machine import detect_machine
 from corral.server.lock import running_corral
 from corral.server.ports import PortError, listen, listeners_on
 from corral.server.settings import Settings
+from corral.server.tls import TlsError, server_context
 
 __all__ = ["Check", "development_checks", "machine_checks", "settings_checks"]
 
@@ -25,6 +27,7 @@ State = Literal["ok", "warn", "missing"]
 LEAST_PYTHON = (3, 11)
 LEAST_NODE = 20
 LEAST_SQLITE = (3, 35, 0)
+RENEW_BEFORE = timedelta(days=14)
 _GIB = 1024**3
 CONSOLE = Path(__file__).parents[1] / "server" / "console" / "index.html"
 
@@ -54,6 +57,8 @@ def settings_checks(settings: Settings) -> Iterable[Check]:
     yield _home(settings.home)
     yield _disk(settings.home)
     yield _port(settings)
+    if settings.tls_certificate and settings.tls_key:
+        yield _certificate(settings.tls_certificate, settings.tls_key)
     yield _database(settings)
 
 
@@ -163,6 +168,21 @@ def _port(settings: Settings) -> Check:
     except PortError as error:
         return Check(name, "missing", str(error), error.remedy)
     return Check(name, "ok", "free")
+
+
+def _certificate(certificate: Path, key: Path) -> Check:
+    from cryptography import x509
+
+    try:
+        server_context(certificate, key)
+    except TlsError as error:
+        return Check("Certificate", "missing", str(error), error.remedy)
+    (own, *_) = x509.load_pem_x509_certificates(certificate.read_bytes())
+    ends = own.not_valid_after_utc
+    found = f"{certificate}, valid until {ends:%Y-%m-%d}"
+    if ends - datetime.now(UTC) < RENEW_BEFORE:
+        return Check("Certificate", "warn", found, "Renew it, then start Corral again.")
+    return Check("Certificate", "ok", found)
 
 
 def _database(settings: Settings) -> Check:

@@ -8,11 +8,13 @@ from typing import Annotated
 
 import typer
 from asyncpg import PostgresError
+from sqlalchemy import delete
 from sqlalchemy.exc import DBAPIError
 
 from corral.cli.frame import Json, Yes, new_app
 from corral.cli.output import print_json, say
 from corral.cli.refusals import CommandError
+from corral.identity.tables import login_link, session
 from corral.server.lock import HomeInUseError, lock_home
 from corral.server.settings import Settings, mask_database_url
 from corral.server.settings_sources import load_settings
@@ -21,6 +23,9 @@ from corral.store.migrate import HEAD, SchemaError
 from corral.store.migrate import upgrade as upgrade_schema
 
 app = new_app(help="Back up, restore and upgrade the database.")
+
+# Who was signed out, or used a link, after the backup must not be able to go on as if it had not happened.
+_END_SESSIONS = (str(delete(session)), str(delete(login_link)))
 
 _Home = Annotated[str | None, typer.Option(metavar="DIRECTORY", help="Data directory.")]
 _Config = Annotated[Path | None, typer.Option(metavar="FILE", help="Settings file.")]
@@ -58,12 +63,17 @@ def restore(
     config: _Config = None,
     as_json: Json = False,
 ) -> None:
-    """Put a backup in the place of the database. Corral must not run; what was there is kept."""
+    """Put a backup in the place of the database. Corral must not run; what was there is kept.
+
+    All sessions end. Tokens are as they were at the backup: one revoked since then works again.
+    """
     settings = _settings(home, config, make=True)
     if not yes:
         typer.confirm(f"Replace the database of {settings.home} by {source}?", abort=True, err=True)
     with _locked(settings.home), _explained(settings):
-        restored = backups.restore(settings.database_url_resolved, settings.home, source.expanduser())
+        restored = backups.restore(
+            settings.database_url_resolved, settings.home, source.expanduser(), first=_END_SESSIONS
+        )
     manifest = restored.manifest
     if as_json:
         print_json(
@@ -73,10 +83,16 @@ def restore(
                 "schema_revision": manifest.schema_revision,
                 "upgrade_needed": restored.upgrade_needed,
                 "kept": restored.kept,
+                "sessions_ended": True,
             }
         )
         return
     say(f"Restored the backup of {manifest.created_at}, made by Corral {manifest.version}.")
+    say("All sessions and login links have ended: everybody signs in again.")
+    say(
+        "The rest is as it was then: tokens, invitations and join codes that were revoked since, people who "
+        "were disabled and roles that were taken away are valid again. Go through them."
+    )
     if restored.kept:
         say(f"What was there before is kept: {restored.kept}")
     if restored.upgrade_needed:

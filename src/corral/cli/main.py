@@ -70,6 +70,13 @@ class LazyGroup(TyperGroup):
         command.name = name
         return name, command, rest
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.Abort:  # Ctrl-C or "no" at a question
+            typer.echo("\nStopped.", err=True)
+            raise typer.Exit(1) from None
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         width = max(len(name) for name in _COMMANDS)
         for panel in dict.fromkeys(entry.panel for entry in _COMMANDS.values()):

@@ -85,6 +85,8 @@ def _lines(described: dict[str, Any]) -> list[str]:
             lines.append(f"    {each['remedy']}")
     if described["remedy"]:
         lines.append(f"  {described['remedy']}")
+    if "tries_left" in described:
+        lines.append(f"  Tries left: {described['tries_left']}.")
     if described.get("status", 0) >= 500 and described.get("request_id"):
         lines.append(f"  Request id: {described['request_id']}")
     return lines

@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -83,8 +83,11 @@ def backup_before_upgrade(url: str, home: Path) -> Path | None:
     return backup(url, home, folder / name)
 
 
-def restore(url: str, home: Path, source: Path) -> Restored:
-    """Puts a backup in the place of the database; the caller holds the lock on `home`."""
+def restore(url: str, home: Path, source: Path, *, first: Sequence[str] = ()) -> Restored:
+    """Puts a backup in the place of the database; the caller holds the lock on `home`.
+
+    The statements `first` are run on it before anybody can see it, in its own schema, which may be older.
+    """
     kind = make_url(url).get_backend_name()
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _folder_beside(home / "restore") as folder:
@@ -94,7 +97,7 @@ def restore(url: str, home: Path, source: Path) -> Restored:
         stamp = _stamp(datetime.now(UTC))
         put_in_place = backup_sqlite.restore if kind == "sqlite" else backup_postgresql.restore
         with _keys_in_place(home / KEY_FILE, keys):
-            kept = put_in_place(url, folder / _DATABASE, stamp)
+            kept = put_in_place(url, folder / _DATABASE, stamp, first)
     return Restored(manifest, kept, upgrade_needed=manifest.schema_revision != HEAD)
 
 

@@ -7,6 +7,7 @@ needs no right beyond owning the database, and either all of it is there afterwa
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,8 @@ def dump(url: str, target: Path) -> str | None:
     return revision
 
 
-def restore(url: str, prepared: Path, stamp: str) -> str | None:
-    """Replaces the tables by those of the prepared dump; returns where the old ones are kept."""
+def restore(url: str, prepared: Path, stamp: str, first: Sequence[str] = ()) -> str | None:
+    """Replaces the tables by those of the dump, changed by `first`; returns where the old ones are kept."""
     others, tables = with_connection(url, _situation)
     if others:
         raise BackupError(
@@ -53,9 +54,11 @@ def restore(url: str, prepared: Path, stamp: str) -> str | None:
             "Stop Corral on every machine that uses it, and other clients.",
         )
     kept = f"{KEPT_PREFIX}{stamp}"
-    prelude = prepared.with_name("prelude.sql")
-    first = f"ALTER SCHEMA public RENAME TO {kept};" if tables else "DROP SCHEMA public;"
-    prelude.write_text(f"{first}\nCREATE SCHEMA public;\n")
+    prelude, changes = prepared.with_name("prelude.sql"), prepared.with_name("changes.sql")
+    aside = f"ALTER SCHEMA public RENAME TO {kept};" if tables else "DROP SCHEMA public;"
+    prelude.write_text(f"{aside}\nCREATE SCHEMA public;\n")
+    # The dump leaves the search path empty.
+    changes.write_text("".join(f"{each};\n" for each in ("SET LOCAL search_path TO public", *first)))
     script = prepared.with_name("database.sql")
     _run(url, "pg_restore", *_PLAIN, f"--file={script}", str(prepared))
     _run(
@@ -68,6 +71,7 @@ def restore(url: str, prepared: Path, stamp: str) -> str | None:
         "--output=/dev/null",
         f"--file={prelude}",
         f"--file={script}",
+        f"--file={changes}",
     )
     return f"schema {kept}" if tables else None
 

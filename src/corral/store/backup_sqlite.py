@@ -3,6 +3,7 @@
 import os
 import shutil
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -32,13 +33,16 @@ def dump(url: str, target: Path) -> str | None:
         ) from error
 
 
-def restore(url: str, prepared: Path, stamp: str) -> str | None:
-    """Puts the prepared copy in the database's place; returns where the old one is kept."""
+def restore(url: str, prepared: Path, stamp: str, first: Sequence[str] = ()) -> str | None:
+    """Puts the prepared copy, changed by `first`, in the database's place; returns where the old one is."""
     path = database_path(url)
     staged = path.with_name(f".{path.name}.restoring")
     try:
         with closing(sqlite3.connect(prepared)) as copy:
             _check_soundness(copy, prepared)
+            with copy:
+                for statement in first:
+                    copy.execute(statement)
     except sqlite3.DatabaseError as error:
         raise BackupError(f"The backup cannot be used: {error}.", "Use another backup.") from error
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
