@@ -60,9 +60,9 @@ def test_equal_queues_are_told_apart_by_name() -> None:
     assert divide(1, [queue("b", 9), queue("a", 9)]) == [0, 1]
 
 
-def test_last_unit_is_not_more_than_is_wanted() -> None:
-    assert divide(3000, [queue("a", 1700), queue("b", 9000)], unit=1000) == [1700, 1300]
-    assert divide(1000, [queue("a", 700), queue("b", 700)], unit=1000) == [700, 300]
+def test_leftovers_are_given_in_whole_units_and_never_more_than_is_wanted() -> None:
+    assert divide(3000, [queue("a", 1700), queue("b", 9000)], unit=1000) == [1700, 1000]
+    assert divide(1000, [queue("a", 700), queue("b", 700)], unit=1000) == [700, 0]
 
 
 def test_slices_share_one_gpu_where_the_unit_is_small() -> None:

@@ -61,6 +61,15 @@ class Cycle:
                         queue.name,
                         resource_of(kind),
                     )
+        refused = self.guarantee_refusal(chunk)
+        if refused is None and self.tree.fixed:
+            return self._lending_refusal(chunk)
+        return refused
+
+    def guarantee_refusal(self, chunk: Chunk) -> Reason | None:
+        """Which guarantee non-preemptible work would leave; no eviction helps against that."""
+        for queue in chunk.work.queue.path:
+            for kind in KINDS:
                 # Preemptible use does not count against non-preemptible work.
                 if chunk.pinned[kind] and queue.pinned[kind] + chunk.pinned[kind] > queue.guarantee[kind]:
                     return Reason(
@@ -71,14 +80,14 @@ class Cycle:
                         queue.name,
                         resource_of(kind),
                     )
-        return self._lending_refusal(chunk) if self.tree.fixed else None
+        return None
 
-    def place(self, chunk: Chunk, *, keep: bool = False) -> Reason | None:
+    def place(self, chunk: Chunk, *, rehearsal: bool = False, keep: bool = False) -> Reason | None:
         """Places the chunk under all rules, or says what forbids it."""
         refused = self.refusal(chunk)
         if refused is not None:
             return refused
-        found = self.placer.place(chunk, keep=keep)
+        found = self.placer.place(chunk, rehearsal=rehearsal, keep=keep)
         if found == len(chunk.slots):
             return None
         return Reason(ReasonKind.NO_ROOM, found, len(chunk.slots))

@@ -104,6 +104,8 @@ def _give_leftovers(
         return -remainders[index], claimants[index].created, claimants[index].name
 
     for index in sorted((index for index in remainders if remainders[index] > 0), key=turn):
+        if surplus < unit:
+            break
         taken = min(unit, surplus, claimants[index].wanted - shares[index])
         shares[index] += taken
         surplus -= taken

@@ -15,6 +15,7 @@ from corral.scheduling.work import WorkState
 _SHIFT = 96
 _ENDLESS = 1 << 200
 
+Head = tuple[tuple[int, "QueueKey"], "QueueState"]
 QueueKey = tuple[bool, bool, int, bool, int, int, tuple[int, ...], int, str]
 WorkKey = tuple[int, int, int, str]
 
@@ -37,6 +38,10 @@ def queue_key(queue: QueueState, allocated: Sequence[int], chunk: Amount = NOTHI
     return over, outside, -queue.priority, nothing, with_chunk, without, sizes, queue.created, queue.name
 
 
+def key_of(head: Head) -> tuple[int, QueueKey]:
+    return head[0]
+
+
 def work_key(work: WorkState) -> WorkKey:
     return -work.priority, work.level(), work.created, work.name
 
@@ -50,11 +55,13 @@ def _share(held: int, bound: int) -> int:
 class Order:
     """The turns of a set of workloads; evaluated anew after every change of the board."""
 
-    def __init__(self, tree: Tree, works: Iterable[WorkState]) -> None:
+    def __init__(self, tree: Tree, works: Iterable[WorkState], *, across: bool = False) -> None:
+        """With `across`, the priority of workloads counts before everything about their queues."""
         self._roots = tree.roots
+        self._across = across
         self._heaps: dict[QueueState, list[tuple[WorkKey, WorkState]]] = {}
         self._alive: dict[QueueState, int] = {}  # how many workloads wait at or below a queue
-        self._heads: dict[QueueState, tuple[int, QueueKey, QueueState]] = {}
+        self._heads: dict[QueueState, tuple[int, Head]] = {}
         for work in works:
             if work.chunk() is not None:
                 self._heaps.setdefault(work.queue, []).append((work_key(work), work))
@@ -68,7 +75,7 @@ class Order:
         heads = [self._head(queue) for queue in self._roots if self._alive.get(queue)]
         if not heads:
             return None
-        leaf = min(heads, key=lambda head: head[1])[2]
+        leaf = min(heads, key=key_of)[1]
         _, work = heapq.heappop(self._heaps[leaf])
         self._touch(leaf, -1)
         return work
@@ -84,17 +91,19 @@ class Order:
             self._alive[queue] = self._alive.get(queue, 0) + change
             self._heads.pop(queue, None)
 
-    def _head(self, queue: QueueState) -> tuple[int, QueueKey, QueueState]:
+    def _head(self, queue: QueueState) -> Head:
         """The key of a queue by its best chunk, and the leaf that has it."""
         known = self._heads.get(queue)
         if known is not None and known[0] == queue.stamp:
-            return known
+            return known[1]
         leaf = queue
         if queue.children:
             heads = (self._head(child) for child in queue.children if self._alive.get(child))
-            leaf = min(heads, key=lambda head: head[1])[2]
-        chunk = self._heaps[leaf][0][1].chunk()
+            leaf = min(heads, key=key_of)[1]
+        work = self._heaps[leaf][0][1]
+        chunk = work.chunk()
         assert chunk is not None
-        made = queue.stamp, queue_key(queue, queue.allocated, chunk.amount), leaf
-        self._heads[queue] = made
+        rank = -work.priority if self._across else 0
+        made = (rank, queue_key(queue, queue.allocated, chunk.amount)), leaf
+        self._heads[queue] = queue.stamp, made
         return made

@@ -44,12 +44,13 @@ class Placer:
     def __init__(self, board: Board, arrangement: Arrangement) -> None:
         self._board = board
         self._spread = arrangement is Arrangement.SPREADING
-        self._scores: dict[int, _Scores] = {}
+        self._scores: dict[tuple[int, bool], _Scores] = {}
 
-    def place(self, chunk: Chunk, *, keep: bool = False) -> int:
+    def place(self, chunk: Chunk, *, rehearsal: bool = False, keep: bool = False) -> int:
         """Gives every replica of the chunk a spot, or none; returns how many found one.
 
-        With `keep`, a replica that this cycle evicted stays where it was if it still can. If one of
+        In a rehearsal of the next cycle what is leaving counts as gone. With `keep`, a replica that
+        this cycle evicted stays where it was if it still can. If one of
         them must wait for a release, all wait: a gang starts together.
         """
         board = self._board
@@ -60,18 +61,17 @@ class Placer:
             if keep and slot.base is not None and board.can_keep(slot):
                 board.keep(slot)
                 continue
-            score, node = self._best(slot.request)
-            if score >= NOWHERE:
+            node = self._best(slot.request, rehearsal=rehearsal)
+            if node is None:
                 board.undo(mark)
                 return found
-            later = score >= _LATER
+            spot, later = self._spot(node, slot.request, rehearsal=rehearsal)
+            if slot.base is not None and _is_as_good(slot.base, spot, slot) and board.can_keep(slot):
+                board.keep(slot)
+                continue
             # What is evicted and goes elsewhere has to end before it can start.
             waits = waits or later or slot.base is not None
-            board.give(
-                slot,
-                self._spot(node, slot.request, later=later),
-                Phase.PLACED if not later else Phase.PROMISED,
-            )
+            board.give(slot, spot, Phase.PROMISED if later else Phase.PLACED)
             given.append(slot)
         if waits:
             self._postpone(given)
@@ -95,14 +95,15 @@ class Placer:
                 self._board.take(slot)
                 self._board.give(slot, spot, Phase.PROMISED)
 
-    def _scores_of(self, request: RequestClass) -> _Scores:
-        scores = self._scores.get(request.index)
+    def _scores_of(self, request: RequestClass, *, rehearsal: bool = False) -> _Scores:
+        key = request.index, rehearsal
+        scores = self._scores.get(key)
         if scores is None:
-            scores = self._scores[request.index] = _Scores(self._board, request)
+            scores = self._scores[key] = _Scores(self._board, request)
         return scores
 
-    def _best(self, request: RequestClass) -> tuple[int, int]:
-        scores = self._scores_of(request)
+    def _best(self, request: RequestClass, *, rehearsal: bool) -> int | None:
+        scores = self._scores_of(request, rehearsal=rehearsal)
         board = self._board
         changed = board.changed
         if scores.seen < 0 or len(changed) - scores.seen > len(board.nodes):
@@ -111,19 +112,22 @@ class Placer:
             stale = set(changed[scores.seen :])
         array = scores.array
         for index in stale:
-            array[index] = self._score(board.nodes[index], scores.usable[index], request)
+            array[index] = self._score(board.nodes[index], scores.usable[index], request, rehearsal=rehearsal)
         scores.seen = len(changed)
         if not len(array):
-            return NOWHERE, 0
+            return None
         best = int(array.argmin())
-        return int(array[best]), best
+        return best if array[best] < NOWHERE else None
 
-    def _score(self, node: NodeState, usable: tuple[int, ...] | None, request: RequestClass) -> int:
+    def _score(
+        self, node: NodeState, usable: tuple[int, ...] | None, request: RequestClass, *, rehearsal: bool
+    ) -> int:
         if usable is None or len(usable) < request.count:
             return NOWHERE
         now, later = totals_fit(node, request)
         if not later:
             return NOWHERE
+        now = now and not rehearsal
         score = 0
         if request.count:
             fitting = fitting_devices(node, usable, request, later=False) if now else []
@@ -134,33 +138,40 @@ class Placer:
                 return NOWHERE
             if request.sliced and sum(not device.free_later for device in fitting) < request.count:
                 score += _OPENS_DEVICE
-        if not now:
+        if not now and not rehearsal:
             score += _LATER
         free = sum(device.free_later for device in node.devices)
         packing = _MOST_DEVICES - free if self._spread else free
         return score + (packing << _PACKING_SHIFT) + node.index
 
-    def _spot(self, number: int, request: RequestClass, *, later: bool) -> Spot:
+    def _spot(self, number: int, request: RequestClass, *, rehearsal: bool) -> tuple[Spot, bool]:
+        """The devices to take on a node, and whether the replica has to wait for any of it."""
         node = self._board.nodes[number]
-        amount = Amount(0, request.cpu_milli, request.memory_mib)
+        waits = not totals_fit(node, request)[0]
         if not request.count:
-            return Spot(number, (), amount)
+            return Spot(number, (), Amount(0, request.cpu_milli, request.memory_mib)), waits
         usable = self._scores_of(request).usable[number] or ()
-        fitting = fitting_devices(node, usable, request, later=later)
-        chosen = sorted(fitting, key=lambda device: _device_turn(device, request))[: request.count]
+        fitting = fitting_devices(node, usable, request, later=True)
+        fitting.sort(key=lambda device: _device_turn(device, request, rehearsal=rehearsal))
         uses = []
         milli = 0
-        for device in chosen:
+        for device in fitting[: request.count]:
             mib, compute = request.slice_on(device.memory_mib) if request.sliced else (device.memory_mib, 100)
             uses.append((device.index, mib, compute))
             milli += request.charge(device.memory_mib)
-        return Spot(number, tuple(uses), Amount(milli, request.cpu_milli, request.memory_mib))
+            waits = waits or not device.fits_now(mib, compute)
+        return Spot(number, tuple(uses), Amount(milli, request.cpu_milli, request.memory_mib)), waits
 
 
-def _device_turn(device: DeviceState, request: RequestClass) -> tuple[bool, int, int]:
+def _is_as_good(base: Spot, spot: Spot, slot: Slot) -> bool:
+    """Whether staying gives the same as moving: on the same node, one whole device is like another."""
+    return base.node == spot.node and (not slot.request.sliced or base.devices == spot.devices)
+
+
+def _device_turn(device: DeviceState, request: RequestClass, *, rehearsal: bool) -> tuple[bool, int, int]:
     """Idle before leaving; slices on the fullest; then in the node's order."""
     if not request.sliced:
-        return not device.free_now, 0, device.index
+        return not device.free_now and not rehearsal, 0, device.index
     mib, compute = request.slice_on(device.memory_mib)
     held = device.mib - device.leaving_mib + device.promised_mib
-    return not device.fits_now(mib, compute), -held, device.index
+    return not device.fits_now(mib, compute) and not rehearsal, -held, device.index

@@ -19,12 +19,14 @@ def take_for(
     """Makes room for the taker's next chunk; None when that worked, else how the search ended."""
     chunk = taker.chunk()
     assert chunk is not None
-    if cycle.refusal(chunk) is not None:
+    if cycle.guarantee_refusal(chunk) is not None:
         return SearchResult.NOT_ALLOWED
     works = list(candidates)
     if not works:
         return SearchResult.IMPOSSIBLE
-    for number, victims in enumerate(_sets(VictimOrder(cycle.tree, works))):
+    for number, victims in enumerate(
+        _sets(VictimOrder(cycle.tree, works, across=cycle.pool.priority_across_queues))
+    ):
         if number >= cycle.config.search_trials:
             return SearchResult.OUT_OF_BUDGET
         if rehearse(cycle, action, taker, victims, judge):

@@ -36,7 +36,8 @@ def _place_all(cycle: Cycle, taker: WorkState, victims: set[WorkState]) -> bool:
     taking_part = victims | {taker}
     leaves = {work.queue for work in taking_part}
     # Work of other leaves would be skipped at its turn without any effect.
-    order = Order(cycle.tree, (work for work in cycle.works if work.queue in leaves))
+    others = (work for work in cycle.works if work.queue in leaves)
+    order = Order(cycle.tree, others, across=cycle.pool.priority_across_queues)
     taker_placed = False
     left = len(taking_part)
     while left and (work := order.pop()) is not None:
@@ -45,7 +46,7 @@ def _place_all(cycle: Cycle, taker: WorkState, victims: set[WorkState]) -> bool:
         left -= 1
         chunk = work.chunk()
         assert chunk is not None
-        placed = cycle.place(chunk, keep=taker_placed) is None
+        placed = cycle.place(chunk, rehearsal=True, keep=taker_placed) is None
         if work is taker:
             if not placed:
                 return False

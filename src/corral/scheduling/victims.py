@@ -7,7 +7,7 @@ the lowest priority goes first, then what is above its minimum, then the younges
 import heapq
 from collections.abc import Iterable, Iterator
 
-from corral.scheduling.order import QueueKey, queue_key
+from corral.scheduling.order import Head, key_of, queue_key
 from corral.scheduling.tree import QueueState, Tree
 from corral.scheduling.work import Chunk, Slot, WorkState
 
@@ -17,13 +17,14 @@ _VictimKey = tuple[int, bool, int, int]
 class VictimOrder:
     """Hands out the chunks of `works` that would be lost first."""
 
-    def __init__(self, tree: Tree, works: Iterable[WorkState]) -> None:
+    def __init__(self, tree: Tree, works: Iterable[WorkState], *, across: bool = False) -> None:
         self._roots = tree.roots
+        self._across = across
         self._taken: set[Slot] = set()
         self._gone: dict[QueueState, list[int]] = {}
         self._heaps: dict[QueueState, list[tuple[_VictimKey, Chunk]]] = {}
         self._alive: dict[QueueState, int] = {}
-        self._heads: dict[QueueState, tuple[QueueKey, QueueState]] = {}
+        self._heads: dict[QueueState, Head] = {}
         ranked = sorted(works, key=lambda work: work.name, reverse=True)
         self._ranks = {work: rank for rank, work in enumerate(ranked)}
         for work in ranked:
@@ -49,7 +50,7 @@ class VictimOrder:
         heads = [self._head(queue) for queue in self._roots if self._alive.get(queue)]
         if not heads:
             return None
-        leaf = max(heads, key=lambda head: head[0])[1]
+        leaf = max(heads, key=key_of)[1]
         _, chunk = heapq.heappop(self._heaps[leaf])
         for queue in leaf.path:
             gone = self._gone.setdefault(queue, [0, 0, 0])
@@ -61,17 +62,20 @@ class VictimOrder:
         self._queue(chunk.work)
         return chunk
 
-    def _head(self, queue: QueueState) -> tuple[QueueKey, QueueState]:
+    def _head(self, queue: QueueState) -> Head:
         known = self._heads.get(queue)
         if known is not None:
             return known
         leaf = queue
         if queue.children:
             heads = (self._head(child) for child in queue.children if self._alive.get(child))
-            leaf = max(heads, key=lambda head: head[0])[1]
+            leaf = max(heads, key=key_of)[1]
         chunk = self._heaps[leaf][0][1]
         gone = self._gone.get(queue, (0, 0, 0))
         left = [queue.allocated[kind] - gone[kind] - chunk.amount[kind] for kind in range(3)]
-        made = queue_key(queue, left), leaf
+        # Whether it is over its share is judged as it stands, how far by what it would have left.
+        standing, after = queue_key(queue, queue.allocated), queue_key(queue, left)
+        rank = -chunk.work.priority if self._across else 0
+        made = (rank, (*standing[:2], *after[2:])), leaf
         self._heads[queue] = made
         return made

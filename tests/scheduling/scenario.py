@@ -1,0 +1,216 @@
+"""Scenarios: small clusters in a few lines of YAML, in whole GPUs, with what must come of them.
+
+    nodes: {n0: 8}                      GPUs of each node, or {gpus, cpu, memory_mib, model, labels, taints}
+    queues: {team: {guarantee: 4, limit: 6, weight: 1, priority: 0, parent: dept, policy: fixed}}
+    workloads:
+      job: {queue: team, gpus: 2, replicas: 3, min: 2, priority: 5, age: 60, at: [n0, n0], preemptible: false}
+    rounds: 2                           how many cycles it may take
+    actions: [allocate]                 all of them when left out
+    then: {job: [n0, n0]}               the nodes it runs on in the end, or how many replicas run
+
+`at` lists where replicas run; `n0/1` names the device, `~n0` one that is releasing, `!n0` one that is stuck.
+Every queue has a guarantee of 0 GPUs unless it says otherwise; CPU is not divided unless it says so.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from corral.core.devices import Device, DeviceUse
+from corral.core.nodes import Arrangement, Node, Pool
+from corral.core.plans import ALL_ACTIONS, Action
+from corral.core.queues import Queue, QueuePolicy, Quota
+from corral.core.resources import Resource
+from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, ReplicaState, Request, Workload
+from corral.scheduling.config import Config
+from corral.scheduling.snapshot import Snapshot
+
+NOW = 1_000_000
+DEVICE_MIB = 1000
+FOLDER = Path(__file__).parent / "scenarios"
+Spec = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    name: str
+    snapshot: Snapshot
+    config: Config
+    actions: tuple[Action, ...]
+    rounds: int
+    then: dict[str, list[str] | int]
+    reasons: dict[str, str]
+
+
+def load_scenarios() -> list[Scenario]:
+    found = []
+    for file in sorted(FOLDER.glob("*.yaml")):
+        for name, spec in yaml.safe_load(file.read_text()).items():
+            found.append(read_scenario(f"{file.stem}: {name}", spec))
+    return found
+
+
+def read_scenario(name: str, spec: Spec) -> Scenario:
+    unknown = set(spec) - {
+        "nodes", "queues", "workloads", "pool", "history", "rounds", "actions", "then", "reasons",
+    }  # fmt: skip
+    assert not unknown, f"{name}: unknown {unknown}"
+    nodes = tuple(_node(key, value) for key, value in spec["nodes"].items())
+    queues = tuple(_queue(key, value, index) for index, (key, value) in enumerate(spec["queues"].items()))
+    seats = _Seats(nodes)
+    workloads = tuple(_workload(key, value, seats) for key, value in spec["workloads"].items())
+    return Scenario(
+        name,
+        Snapshot(NOW, nodes, queues, workloads, pools=(_pool(spec.get("pool", {})),)),
+        Config(history_milli=round(spec.get("history", 0) * 1000)),
+        tuple(Action(action) for action in spec.get("actions", ALL_ACTIONS)),
+        spec.get("rounds", 1),
+        spec["then"],
+        spec.get("reasons", {}),
+    )
+
+
+def _pool(spec: Spec) -> Pool:
+    return Pool(
+        "default",
+        arrangement=Arrangement(spec.get("arrangement", "packing")),
+        unit_gpu_milli=spec.get("unit", 1000),
+        priority_across_queues=spec.get("priority_across_queues", False),
+    )
+
+
+def _node(name: str, spec: Spec | int) -> Node:
+    known = {"gpus": spec} if isinstance(spec, int) else spec
+    devices = tuple(
+        Device(f"{name}/{index}", known.get("gpu_mib", DEVICE_MIB), known.get("model", ""))
+        for index in range(known["gpus"])
+    )
+    return Node(
+        name,
+        cpu_milli=known.get("cpu", 1000) * 1000,
+        memory_mib=known.get("memory_mib", 1_000_000),
+        pods=known.get("pods", 110),
+        devices=devices,
+        labels=known.get("labels", {}),
+        taints=tuple(known.get("taints", ())),
+    )
+
+
+def _queue(name: str, spec: Spec | None, created: int) -> Queue:
+    known = spec or {}
+    quotas = {
+        Resource.GPU_MILLI: Quota(
+            _gpus(known.get("guarantee", 0)),
+            _gpus(known.get("limit", -1)),
+            known.get("weight", 1),
+            round(known.get("usage", 0) * 1_000_000),
+        )
+    }
+    if "cpu_guarantee" in known or "cpu_limit" in known:
+        quotas[Resource.CPU_MILLI] = Quota(
+            _gpus(known.get("cpu_guarantee", -1)), _gpus(known.get("cpu_limit", -1))
+        )
+    return Queue(
+        name,
+        known.get("parent"),
+        known.get("priority", 0),
+        created,
+        QueuePolicy(known.get("policy", "elastic")),
+        {"default": quotas},
+        known.get("reclaim_min_runtime"),
+        known.get("preempt_min_runtime"),
+    )
+
+
+def _gpus(number: float) -> int:
+    return -1 if number == -1 else round(number * 1000)
+
+
+class _Seats:
+    """Deals devices to running replicas that do not name theirs."""
+
+    def __init__(self, nodes: tuple[Node, ...]) -> None:
+        self.free = {node.name: [device.id for device in node.devices] for node in nodes}
+
+    def deal(self, node: str, count: int) -> list[str]:
+        return [self.free[node].pop(0) for _ in range(count)]
+
+
+def _workload(name: str, spec: Spec, seats: _Seats) -> Workload:
+    specs = spec.get("groups", {"main": spec})
+    groups = tuple(_group(f"{name}-{key}", {**spec, **value}, seats) for key, value in specs.items())
+    return Workload(
+        name,
+        spec["queue"],
+        groups,
+        priority=spec.get("priority", 0),
+        created=NOW - spec.get("age", 0),
+        running_since=NOW - spec["ran"] if "ran" in spec else None,
+        preemption_delay_seconds=spec.get("delay", 0),
+        stale_since=NOW - spec["stale"] if "stale" in spec else None,
+        stale_grace_seconds=spec.get("grace", 60),
+    )
+
+
+def _group(name: str, spec: Spec, seats: _Seats) -> ReplicaGroup:
+    if "nested" in spec:
+        below = tuple(_group(f"{name}-{key}", {**spec, "nested": None, **value}, seats)
+                      for key, value in spec["nested"].items()) if spec["nested"] else ()  # fmt: skip
+        if below:
+            return ReplicaGroup(
+                name, spec.get("min_groups"), groups=below, preemptible=spec.get("preemptible", True)
+            )
+    request = _request(spec)
+    spots = spec.get("at", [])
+    count = max(spec.get("replicas", 1), len(spots))
+    replicas = tuple(
+        _replica(f"{name}-{index}", spots[index] if index < len(spots) else None, spec, request, seats)
+        for index in range(count)
+    )
+    minimum = spec.get("min", count)
+    return ReplicaGroup(name, minimum, request, replicas, preemptible=spec.get("preemptible", True))
+
+
+def _request(spec: Spec) -> Request:
+    devices = None
+    models = tuple(spec.get("models", ()))
+    if "fraction" in spec:
+        devices = DeviceRequest(
+            spec.get("slices", 1), fraction_milli=round(spec["fraction"] * 1000), models=models
+        )
+    elif "mib" in spec:
+        devices = DeviceRequest(spec.get("slices", 1), memory_mib=spec["mib"], models=models)
+    elif spec.get("gpus", 0):
+        devices = DeviceRequest(spec["gpus"], models=models)
+    return Request(
+        cpu_milli=spec.get("cpu", 0) * 1000,
+        memory_mib=spec.get("memory_mib", 0),
+        devices=devices,
+        node_labels=spec.get("labels", {}),
+        nodes=tuple(spec.get("nodes", ())),
+        tolerates=tuple(spec.get("tolerates", ())),
+    )
+
+
+def _replica(name: str, spot: str | None, spec: Spec, request: Request, seats: _Seats) -> Replica:
+    if spot is None:
+        return Replica(name)
+    if spot == "done":
+        return Replica(name, ReplicaState.SUCCEEDED)
+    state = {"~": ReplicaState.RELEASING, "!": ReplicaState.STUCK}.get(spot[0], ReplicaState.RUNNING)
+    place = spot.lstrip("~!")
+    node, _, device = place.partition("/")
+    wanted = request.devices
+    if wanted is None:
+        return Replica(name, state, node)
+    if wanted.fraction_milli is None and wanted.memory_mib is None:
+        uses = tuple(DeviceUse(each) for each in seats.deal(node, wanted.count))
+        return Replica(name, state, node, uses)
+    if f"{node}/{device}" in seats.free[node]:
+        seats.free[node].remove(f"{node}/{device}")
+    mib = wanted.memory_mib or DEVICE_MIB * (wanted.fraction_milli or 0) // 1000
+    return Replica(
+        name, state, node, (DeviceUse(f"{node}/{device}", mib, (wanted.fraction_milli or 0) // 10),)
+    )

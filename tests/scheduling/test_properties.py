@@ -1,0 +1,250 @@
+"""What always holds, over random clusters with nested queues, gangs, elastic work and slices."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from corral.core.devices import Device
+from corral.core.nodes import Node, Pool
+from corral.core.plans import Action, Plan
+from corral.core.queues import Queue, QueuePolicy, Quota
+from corral.core.resources import Resource
+from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, ReplicaState, Request, Workload
+from corral.scheduling.engine import schedule
+from corral.scheduling.snapshot import Snapshot
+from tests.scheduling.world import replicas_of, settle
+
+DEVICE_MIB = 100
+FULL = 100
+WARM_UP = 2
+QUIET_WITHIN = 8
+relaxed = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> Snapshot:
+    """A cluster that some cycles have already filled: what runs was placed by the scheduler itself."""
+    nodes = tuple(
+        Node(
+            f"n{index}",
+            cpu_milli=16_000,
+            memory_mib=64_000,
+            devices=tuple(
+                Device(f"n{index}g{number}", DEVICE_MIB) for number in range(draw(st.integers(1, 4)))
+            ),
+        )
+        for index in range(draw(st.integers(1, 4)))
+    )
+    queues = draw(queue_trees())
+    parents = {queue.parent for queue in queues}
+    leaves = [queue.name for queue in queues if queue.name not in parents]
+    workloads = tuple(draw(workload(f"w{index}", leaves)) for index in range(draw(st.integers(1, 9))))
+    unit = draw(st.sampled_from([1, 1000]))
+    everything = Snapshot(1_000_000, nodes, queues, workloads, pools=(Pool("default", unit_gpu_milli=unit),))
+    early = draw(st.integers(0, len(workloads)))
+    begun = replace(everything, workloads=workloads[:early])
+    for _ in range(WARM_UP):
+        begun = settle(begun, schedule(begun))
+    return replace(everything, workloads=(*begun.workloads, *workloads[early:]))
+
+
+@st.composite
+def queue_trees(draw: st.DrawFn) -> tuple[Queue, ...]:
+    made: list[Queue] = []
+    for index in range(draw(st.integers(1, 3))):
+        parent = draw(queue(f"q{index}", None, len(made)))
+        made.append(parent)
+        for below in range(draw(st.integers(0, 2))):
+            made.append(draw(queue(f"q{index}-{below}", parent.name, len(made))))
+    return tuple(made)
+
+
+def queue(name: str, parent: str | None, created: int) -> st.SearchStrategy[Queue]:
+    gpu = st.builds(
+        Quota,
+        guarantee=st.sampled_from([0, 1000, 2000, 4000]),
+        limit=st.sampled_from([-1, -1, 2000, 5000]),
+        weight=st.integers(0, 3),
+    )
+    return st.builds(
+        lambda quota, priority, fixed: Queue(
+            name,
+            parent,
+            priority,
+            created,
+            QueuePolicy.FIXED if fixed and parent is None else QueuePolicy.ELASTIC,
+            {"default": {Resource.GPU_MILLI: quota}},
+        ),
+        gpu,
+        st.integers(0, 2),
+        st.sampled_from([False, False, False, True]),
+    )
+
+
+@st.composite
+def workload(draw: st.DrawFn, name: str, leaves: list[str]) -> Workload:
+    devices = draw(
+        st.one_of(
+            st.builds(DeviceRequest, count=st.integers(1, 3)),
+            st.builds(DeviceRequest, fraction_milli=st.sampled_from([250, 500, 750])),
+            st.builds(DeviceRequest, memory_mib=st.sampled_from([20, 60])),
+            st.none(),
+        )
+    )
+    request = Request(cpu_milli=draw(st.sampled_from([100, 4000])), memory_mib=100, devices=devices)
+    count = draw(st.integers(1, 4))
+    return Workload(
+        name,
+        draw(st.sampled_from(leaves)),
+        (
+            ReplicaGroup(
+                "main",
+                draw(st.integers(1, count)),
+                request,
+                tuple(Replica(f"{name}-{index}") for index in range(count)),
+                preemptible=draw(st.sampled_from([True, True, False])),
+            ),
+        ),
+        priority=draw(st.integers(0, 3)),
+        created=1000 + draw(st.integers(0, 5)),
+    )
+
+
+def running(snapshot: Snapshot) -> Iterator[tuple[Workload, Replica]]:
+    for each in snapshot.workloads:
+        for replica in replicas_of(each):
+            if replica.state is ReplicaState.RUNNING:
+                yield each, replica
+
+
+def milli(workload: Workload, replica: Replica) -> int:
+    wanted = workload.groups[0].request.devices
+    if wanted is None:
+        return 0
+    if wanted.memory_mib is not None:
+        return wanted.memory_mib * 1000 // DEVICE_MIB
+    return wanted.count * (wanted.fraction_milli or 1000)
+
+
+def used_by_queue(snapshot: Snapshot, *, pinned: bool = False) -> Counter[str]:
+    parents = {queue.name: queue.parent for queue in snapshot.queues}
+    used: Counter[str] = Counter()
+    for work, replica in running(snapshot):
+        if pinned and work.groups[0].preemptible:
+            continue
+        name: str | None = work.queue
+        while name is not None:
+            used[name] += milli(work, replica)
+            name = parents[name]
+    return used
+
+
+@relaxed
+@given(clusters())
+def test_no_device_node_or_limit_is_over_committed(snapshot: Snapshot) -> None:
+    after = settle(snapshot, schedule(snapshot))
+    cpu: Counter[str] = Counter()
+    device: Counter[str] = Counter()
+    for work, replica in running(after):
+        assert replica.node is not None
+        cpu[replica.node] += work.groups[0].request.cpu_milli
+        for use in replica.devices:
+            device[use.device] += FULL if use.memory_mib is None else use.memory_mib * FULL // DEVICE_MIB
+    assert all(amount <= 16_000 for amount in cpu.values())
+    assert all(amount <= FULL for amount in device.values())
+    used = used_by_queue(after)
+    pinned = used_by_queue(after, pinned=True)
+    for each in after.queues:
+        quota = each.quotas["default"][Resource.GPU_MILLI]
+        bound = quota.guarantee if each.policy is QueuePolicy.FIXED else quota.limit
+        assert bound == -1 or used[each.name] <= bound
+        assert pinned[each.name] <= quota.guarantee
+
+
+@relaxed
+@given(clusters())
+def test_fixed_guarantees_are_never_lent(snapshot: Snapshot) -> None:
+    after = settle(snapshot, schedule(snapshot))
+    used = used_by_queue(after)
+    total = 1000 * sum(len(node.devices) for node in after.nodes)
+    fixed = [each for each in after.queues if each.policy is QueuePolicy.FIXED]
+    kept = sum(
+        max(0, each.quotas["default"][Resource.GPU_MILLI].guarantee - used[each.name]) for each in fixed
+    )
+    others = [each.name for each in after.queues if each.parent is None and each not in fixed]
+    before = used_by_queue(snapshot)
+    all_used = sum(used[root.name] for root in after.queues if root.parent is None)
+    for name in others:
+        grew = used[name] > before[name]
+        assert (
+            not grew or sum(used[root.name] for root in after.queues if root.parent is None) + kept <= total
+        )
+
+
+@relaxed
+@given(clusters())
+def test_gangs_run_whole_or_not_at_all(snapshot: Snapshot) -> None:
+    after = settle(snapshot, schedule(snapshot))
+    count = Counter(work.name for work, _ in running(after))
+    for each in after.workloads:
+        assert count[each.name] == 0 or count[each.name] >= (each.groups[0].minimum or 0)
+
+
+@relaxed
+@given(clusters())
+def test_same_snapshot_gives_the_same_plan(snapshot: Snapshot) -> None:
+    turned = replace(snapshot, nodes=snapshot.nodes[::-1], workloads=snapshot.workloads[::-1])
+    assert schedule(snapshot) == schedule(turned)
+
+
+@relaxed
+@given(clusters())
+def test_with_nothing_arriving_the_plan_becomes_empty(snapshot: Snapshot) -> None:
+    plan = schedule(snapshot)
+    for _ in range(QUIET_WITHIN):
+        if plan.is_empty:
+            break
+        snapshot = settle(snapshot, plan)
+        plan = schedule(snapshot)
+    assert plan.is_empty
+    assert schedule(settle(snapshot, plan)) == plan
+
+
+@relaxed
+@given(clusters())
+def test_nothing_is_lost_by_a_queue_inside_its_guarantee(snapshot: Snapshot) -> None:
+    plan = schedule(snapshot, actions=[Action.ALLOCATE, Action.CONSOLIDATE, Action.RECLAIM])
+    before = used_by_queue(snapshot)
+    queues = {work.name: work.queue for work in snapshot.workloads}
+    guarantees = {each.name: each.quotas["default"][Resource.GPU_MILLI].guarantee for each in snapshot.queues}
+    for eviction in plan.evictions:
+        if not eviction.moves:
+            leaf = queues[eviction.workload]
+            grown = sum(placed_milli(snapshot, plan, name) for name in queues if queues[name] == leaf)
+            assert before[leaf] + grown > guarantees[leaf]
+
+
+def placed_milli(snapshot: Snapshot, plan: Plan, name: str) -> int:
+    work = next(each for each in snapshot.workloads if each.name == name)
+    entries = [*plan.placements, *plan.promises]
+    return sum(milli(work, replicas_of(work)[0]) for each in entries if each.workload == name)
+
+
+@relaxed
+@given(clusters())
+def test_every_workload_that_waits_has_a_reason(snapshot: Snapshot) -> None:
+    plan = schedule(snapshot)
+    placed = {each.replica for each in (*plan.placements, *plan.promises)}
+    reasons = {each.workload: each for each in plan.unplaced}
+    for each in snapshot.workloads:
+        waiting = [
+            replica.name
+            for replica in replicas_of(each)
+            if replica.state is ReplicaState.PENDING and replica.name not in placed
+        ]
+        assert (each.name in reasons) == bool(waiting)
+        if waiting:
+            assert reasons[each.name].waiting == len(waiting)

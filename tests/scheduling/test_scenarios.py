@@ -1,0 +1,31 @@
+"""Every scenario ends as it says, and then nothing moves any more."""
+
+import pytest
+
+from corral.scheduling.checks import check_snapshot
+from corral.scheduling.engine import schedule
+from tests.scheduling.scenario import Scenario, load_scenarios
+from tests.scheduling.world import running, settle
+
+QUIET_ROUNDS = 5
+SCENARIOS = load_scenarios()
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=[scenario.name for scenario in SCENARIOS])
+def test_scenario_ends_as_it_says_and_rests(scenario: Scenario) -> None:
+    snapshot = scenario.snapshot
+    check_snapshot(snapshot)
+    for _ in range(scenario.rounds):
+        plan = schedule(snapshot, scenario.config, scenario.actions)
+        snapshot = settle(snapshot, plan)
+    ended = running(snapshot)
+    for workload, expected in scenario.then.items():
+        got = ended[workload]
+        assert (len(got) if isinstance(expected, int) else got) == expected, workload
+    for _ in range(QUIET_ROUNDS):
+        plan = schedule(snapshot, scenario.config, scenario.actions)
+        assert (plan.placements, plan.evictions) == ((), ())
+        snapshot = settle(snapshot, plan)
+    said = {each.workload: each.reason.kind.value for each in plan.unplaced}
+    for workload, reason in scenario.reasons.items():
+        assert said[workload] == reason

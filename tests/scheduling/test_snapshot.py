@@ -1,0 +1,164 @@
+"""The JSON form: it round-trips, its schema is produced by the code, and wrong places are named."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from corral.core.refusals import Invalid
+from corral.scheduling.engine import schedule
+from corral.scheduling.snapshot import (
+    Snapshot,
+    read_plan,
+    read_snapshot,
+    snapshot_schema,
+    write_plan,
+    write_snapshot,
+)
+from tests.scheduling.scenario import Scenario, load_scenarios
+
+SCENARIOS = load_scenarios()
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS[::5], ids=[scenario.name for scenario in SCENARIOS[::5]])
+def test_snapshot_and_plan_survive_the_journey_through_json(scenario: Scenario) -> None:
+    again = read_snapshot(write_snapshot(scenario.snapshot))
+    assert again == scenario.snapshot
+    plan = schedule(scenario.snapshot, scenario.config)
+    assert schedule(again, scenario.config) == plan
+    assert read_plan(write_plan(plan)) == plan
+
+
+def test_order_of_what_is_listed_does_not_matter() -> None:
+    for scenario in SCENARIOS[::3]:
+        turned = replace(
+            scenario.snapshot,
+            nodes=scenario.snapshot.nodes[::-1],
+            queues=scenario.snapshot.queues[::-1],
+            workloads=scenario.snapshot.workloads[::-1],
+        )
+        assert schedule(turned, scenario.config) == schedule(scenario.snapshot, scenario.config)
+
+
+def test_schema_is_produced_from_the_code() -> None:
+    schema = snapshot_schema()
+    assert schema["required"] == ["now", "nodes", "queues", "workloads"]
+    assert schema["additionalProperties"] is False
+    assert {"Node", "Queue", "Workload"} <= set(schema["$defs"])
+
+
+def document() -> dict[str, Any]:
+    return {
+        "now": 1000,
+        "nodes": [
+            {"name": "n0", "cpu_milli": 8000, "memory_mib": 1000, "devices": [{"id": "g0", "memory_mib": 80}]}
+        ],
+        "queues": [{"name": "a"}],
+        "workloads": [
+            {
+                "name": "w",
+                "queue": "a",
+                "groups": [{"name": "main", "minimum": 1, "replicas": [{"name": "w-0"}]}],
+            }
+        ],
+    }
+
+
+def refused(changed: dict[str, Any]) -> list[str]:
+    with pytest.raises(Invalid) as caught:
+        read_snapshot(json.dumps(changed))
+    assert all(error.message and error.remedy for error in caught.value.errors)
+    return [error.field for error in caught.value.errors]
+
+
+def test_small_document_is_accepted() -> None:
+    snapshot = read_snapshot(json.dumps(document()))
+    assert isinstance(snapshot, Snapshot)
+    assert [each.node for each in schedule(snapshot).placements] == ["n0"]
+
+
+def _set(path: str, value: Any) -> dict[str, Any]:
+    changed = document()
+    *parents, last = path.split("/")
+    here: Any = changed
+    for part in parents:
+        here = here[int(part)] if part.isdigit() else here[part]
+    here[int(last) if last.isdigit() else last] = value
+    return changed
+
+
+REPLICA = "workloads/0/groups/0/replicas/0"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "place"),
+    [
+        ("workloads/0/queue", "b", "workloads[0].queue"),
+        ("queues/0/parent", "b", "queues[0].parent"),
+        ("queues/0/parent", "a", "queues[0].parent"),
+        ("nodes/0/cpu_milli", -1, "nodes[0].cpu_milli"),
+        ("nodes/0/cpu_milli", 1 << 60, "nodes[0].cpu_milli"),
+        ("nodes/0/devices/0/memory_mib", 0, "nodes[0].devices[0].memory_mib"),
+        ("workloads/0/groups/0/minimum", 2, "workloads[0].groups[0].minimum"),
+        ("workloads/0/groups/0/minimum", -1, "workloads[0].groups[0].minimum"),
+        ("workloads/0/groups", [], "workloads[0].groups"),
+        (f"{REPLICA}/state", "running", "workloads[0].groups[0].replicas[0].node"),
+        (f"{REPLICA}/node", "n0", "workloads[0].groups[0].replicas[0].node"),
+        ("workloads/0/pools", ["other"], "workloads[0].pools[0]"),
+        (
+            "queues/0/quotas",
+            {"default": {"gpu_milli": {"limit": -2}}},
+            "queues[0].quotas.default.gpu_milli.limit",
+        ),
+        ("queues/0/quotas", {"other": {}}, "queues[0].quotas.other"),
+        (
+            "workloads/0/groups/0/request",
+            {"devices": {"memory_mib": 81}},
+            "workloads[0].groups[0].request.devices.memory_mib",
+        ),
+        (
+            "workloads/0/groups/0/request",
+            {"devices": {"count": 0}},
+            "workloads[0].groups[0].request.devices.count",
+        ),
+        ("pools", [], "pools"),
+        ("pools", [{"name": "other", "labels": {"zone": "b"}}], "nodes[0].labels"),
+        ("workloads/0/colour", "red", "workloads[0].colour"),
+        ("now", "yesterday", "now"),
+        ("nodes/0/memory_mib", 1.5, "nodes[0].memory_mib"),
+    ],
+)
+def test_wrong_place_is_named(path: str, value: Any, place: str) -> None:
+    assert place in refused(_set(path, value))
+
+
+def test_missing_nodes_are_not_guessed() -> None:
+    changed = document()
+    del changed["nodes"]
+    assert refused(changed) == ["nodes"]
+
+
+@pytest.mark.parametrize("field", ["nodes", "queues", "workloads"])
+def test_names_are_unique(field: str) -> None:
+    changed = document()
+    changed[field].append(changed[field][0])
+    assert f"{field}[1].name" in refused(changed)
+
+
+def test_cycle_of_queues_is_named_at_every_queue_in_it() -> None:
+    changed = document()
+    changed["queues"] = [{"name": "a", "parent": "b"}, {"name": "b", "parent": "a"}]
+    assert {"queues[0].parent", "queues[1].parent"} <= set(refused(changed))
+
+
+def test_workloads_are_in_leaves_only() -> None:
+    changed = document()
+    changed["queues"].append({"name": "below", "parent": "a"})
+    assert refused(changed) == ["workloads[0].queue"]
+
+
+def test_all_wrong_places_are_named_at_once() -> None:
+    changed = _set("workloads/0/queue", "b")
+    changed["nodes"][0]["cpu_milli"] = -1
+    assert set(refused(changed)) == {"workloads[0].queue", "nodes[0].cpu_milli"}

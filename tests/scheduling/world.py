@@ -1,0 +1,59 @@
+"""A small world around the scheduler: what a plan does becomes the next snapshot, a second later."""
+
+from dataclasses import replace
+
+from corral.core.plans import Plan
+from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Workload
+from corral.scheduling.snapshot import Snapshot
+
+Spots = dict[tuple[str, str], Replica]
+
+
+def settle(snapshot: Snapshot, plan: Plan) -> Snapshot:
+    """What starts runs, what is evicted is pending again, what was released is gone."""
+    started = {(each.workload, each.replica): each for each in plan.placements}
+    evicted = {(each.workload, each.replica) for each in plan.evictions}
+
+    def next_replica(workload: Workload, replica: Replica) -> Replica:
+        key = workload.name, replica.name
+        if key in started:
+            placement = started[key]
+            return replace(
+                replica, state=ReplicaState.RUNNING, node=placement.node, devices=placement.devices
+            )
+        if key in evicted or replica.state is ReplicaState.RELEASING:
+            return replace(replica, state=ReplicaState.PENDING, node=None, devices=())
+        return replica
+
+    def next_group(workload: Workload, group: ReplicaGroup) -> ReplicaGroup:
+        return replace(
+            group,
+            replicas=tuple(next_replica(workload, replica) for replica in group.replicas),
+            groups=tuple(next_group(workload, below) for below in group.groups),
+        )
+
+    workloads = tuple(
+        replace(each, groups=tuple(next_group(each, group) for group in each.groups))
+        for each in snapshot.workloads
+    )
+    return replace(snapshot, workloads=workloads)
+
+
+def replicas_of(workload: Workload) -> list[Replica]:
+    return [replica for group in workload.groups for replica in _below(group)]
+
+
+def _below(group: ReplicaGroup) -> list[Replica]:
+    return [*group.replicas, *(replica for below in group.groups for replica in _below(below))]
+
+
+def running(snapshot: Snapshot) -> dict[str, list[str]]:
+    """The nodes on which each workload's replicas run, in the replicas' order."""
+    return {
+        workload.name: [
+            replica.node or ""
+            for replica in replicas_of(workload)
+            if replica.state in (ReplicaState.RUNNING, ReplicaState.STUCK)
+        ]
+        for workload in snapshot.workloads
+    }
