@@ -53,7 +53,7 @@ class Recorder:
 
     async def _expect(self, action: str, answer: httpx2.Response) -> None:
         request_id = answer.headers["x-request-id"]
-        entries = [one for one in await self.campus.audit() if one["request_id"] == request_id]
+        entries = [one for one in await self.campus.audit(limit="10") if one["request_id"] == request_id]
         assert action in [one["action"] for one in entries], (action, entries)
         for entry in entries:
             assert entry["result"] == "done"

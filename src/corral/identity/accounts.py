@@ -89,6 +89,7 @@ def write_password(transaction: Transaction, user_id: str, hashed: str, *, must_
 def require_new_password(transaction: Transaction, user_id: str) -> None:
     """Whoever got help from someone else chooses a password of their own next."""
     transaction.run(update(password).where(password.c.user_id == user_id).values(must_change=True))
+    transaction.hint(IDENTITY)
 
 
 def list_sessions(transaction: Transaction, caller: Caller, user_id: str) -> OpenSessions:

@@ -13,6 +13,7 @@ from corral.core.text import name_key
 from corral.identity.accounts import add_token, write_password
 from corral.identity.grants import add_grant, add_membership
 from corral.identity.lookups import held_at, role_by_key, root_of, user_subject
+from corral.identity.organisations import IDENTITY
 from corral.identity.tables import organisation, password, role, role_grant, token, user
 from corral.identity.users import add_user
 from corral.store.database import Transaction
@@ -116,6 +117,7 @@ def renew_presets(transaction: Transaction) -> None:
             transaction.run(
                 update(role).where(role.c.id == row.id).values(**values, generation=row.generation + 1)
             )
+            transaction.hint(IDENTITY)
 
 
 def _make_way(transaction: Transaction, root_id: str, name: str) -> None:
@@ -159,6 +161,7 @@ def renew_local_token(transaction: Transaction) -> str:
     """The token for the command on this machine; the one of the start before stops working."""
     user_id, _ = super_administrator(transaction)
     transaction.run(delete(token).where(token.c.local))
+    transaction.hint(IDENTITY)
     _, text = add_token(transaction, user_id, LOCAL_TOKEN, ["*"], None, local=True)
     return text
 
