@@ -389,7 +389,7 @@ def run(transaction: Transaction, case: Case) -> None:
 
 
 @settings(
-    max_examples=120,
+    max_examples=80,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
