@@ -179,9 +179,7 @@ def test_fixed_guarantees_are_never_lent(snapshot: Snapshot) -> None:
     all_used = sum(used[root.name] for root in after.queues if root.parent is None)
     for name in others:
         grew = used[name] > before[name]
-        assert (
-            not grew or sum(used[root.name] for root in after.queues if root.parent is None) + kept <= total
-        )
+        assert not grew or all_used + kept <= total
 
 
 @relaxed
