@@ -27,7 +27,7 @@ def test_change_made_in_the_console_is_in_the_log_with_before_and_after(
     panel.get_by_role("button", name="Save priority").click()
     expect(panel.get_by_role("button", name="Save priority")).to_have_count(0)
 
-    panel.get_by_role("link", name="What was done to it").click()
+    panel.get_by_role("link", name="History in the audit log").click()
     expect(admin_page.get_by_role("button", name="About Lukas Brandt")).to_be_visible()
     row(admin_page, "changed the account").click()
     entry = open_panel(admin_page, "Changed the account")

@@ -1,5 +1,5 @@
 import { Button, Table, type TableProps } from 'antd';
-import type { ReactNode } from 'react';
+import { useCallback, useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { usePhone } from '../theme/preferences';
 import { SkeletonRows } from './States';
@@ -33,11 +33,12 @@ interface DataTableProps<Row extends { id: string }> {
 export function DataTable<Row extends { id: string }>({ label, rows, columns, phoneRow, empty, onOpen, openId, selection, expandable, onSort, more, skeletonRows = 8 }: DataTableProps<Row>) {
   const { t } = useTranslation();
   const phone = usePhone();
+  const [width, measure] = useWidth();
   if (rows === undefined) return <SkeletonRows rows={skeletonRows} />;
   if (rows.length === 0) return empty;
   const long = rows.length > VIRTUAL_ABOVE;
   return (
-    <>
+    <div ref={measure}>
       {phone ? (
         <PhoneRows label={label} rows={rows} phoneRow={phoneRow} onOpen={onOpen} />
       ) : (
@@ -52,7 +53,8 @@ export function DataTable<Row extends { id: string }>({ label, rows, columns, ph
           onChange={onSort}
           showSorterTooltip={false}
           virtual={long}
-          scroll={long ? { x: 640, y: Math.max(400, innerHeight - AROUND_TABLE) } : undefined}
+          // Columns in per cent are of the width given here.
+          scroll={long ? { x: width, y: Math.max(400, innerHeight - AROUND_TABLE) } : undefined}
           rowClassName={(row) => (row.id === openId ? 'open-row' : '')}
           onRow={(row) => (onOpen ? openable(() => onOpen(row)) : {})}
         />
@@ -62,8 +64,20 @@ export function DataTable<Row extends { id: string }>({ label, rows, columns, ph
           <Button onClick={more.load} disabled={more.loading}>{more.words ?? t('action.showMore')}</Button>
         </div>
       )}
-    </>
+    </div>
   );
+}
+
+/** The width of an element, followed as it changes. */
+function useWidth(): [number, (element: HTMLElement | null) => (() => void) | undefined] {
+  const [width, setWidth] = useState(0);
+  const measure = useCallback((element: HTMLElement | null) => {
+    if (!element) return undefined;
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return [width, measure];
 }
 
 function openable(open: () => void): React.HTMLAttributes<HTMLElement> {

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Permission, Role } from '../../api/models';
 import { useMay } from '../../api/session';
+import { useRoleName } from '../../components/role-name';
 import { rolesQuery } from './queries';
 
 interface KnownRoles {
@@ -16,6 +17,13 @@ export function useRoles(): KnownRoles {
   const readable = useMay()('roles.read');
   const { data, error, refetch } = useQuery({ ...rolesQuery, enabled: readable });
   return { roles: data, readable, error, retry: () => void refetch() };
+}
+
+/** The name of a role that an invitation or join code gives; they carry its id and stored name only. */
+export function useGivenRoleName(): (given: { role_id: string; role_name: string }) => string {
+  const { roles } = useRoles();
+  const roleName = useRoleName();
+  return ({ role_id, role_name }) => roleName({ role_key: roles?.find((role) => role.id === role_id)?.key, role_name });
 }
 
 /** Areas of permissions in the order they are told. */

@@ -27,7 +27,7 @@ const asRow = (node: OrganisationNode): Row => ({ ...node, children: node.childr
 
 export function OrganisationTree({ organisations, openId, onOpen, onAct }: Props) {
   const { t } = useTranslation();
-  const { day } = useFormat();
+  const { day, number } = useFormat();
   const { heldOn } = usePlaces();
   const { roles, readable } = useRoles();
   const phone = usePhone();
@@ -67,7 +67,7 @@ export function OrganisationTree({ organisations, openId, onOpen, onAct }: Props
       }}
       columns={[
         { title: t('organisations.name'), render: (_, row) => <span className={row.depth === 0 || row.children ? 'strong' : ''}>{row.name}</span> },
-        { title: t('organisations.people'), align: 'right', width: 110, render: (_, row) => <span className="text-2">{row.people_count}</span> },
+        { title: t('organisations.people'), align: 'right', width: 110, render: (_, row) => <span className="text-2">{number(row.people_count)}</span> },
         ...(readable ? [{ title: t('organisations.ownRoles'), align: 'right' as const, width: 130, render: (_: unknown, row: Row) => <span className="text-2">{ownRoles(row.id) || ''}</span> }] : []),
         { title: t('organisations.created'), width: 120, align: 'right', render: (_, row) => <span className="text-2 nowrap">{day(row.created_at)}</span> },
         ...(onAct

@@ -8,12 +8,12 @@ import type { JoinCode } from '../../../api/models';
 import { CopyButton } from '../../../components/Copy';
 import { ConfirmByName } from '../../../components/Modals';
 import { Section } from '../../../components/Page';
-import { useRoleName } from '../../../components/role-name';
 import { ErrorState, ProblemNotice, SkeletonRows } from '../../../components/States';
 import { useSubmit } from '../../../components/useSubmit';
 import { useFormat } from '../../../i18n/format';
 import { usePlaces } from '../places';
 import { joinCodesQuery } from '../queries';
+import { useGivenRoleName } from '../roles-known';
 import { HowLong, USUAL_HOURS, WhereAndRole } from './WhereAndRole';
 
 interface Values {
@@ -69,7 +69,7 @@ function OpenCodes() {
   const { t } = useTranslation();
   const { moment } = useFormat();
   const { crumb } = usePlaces();
-  const roleName = useRoleName();
+  const roleName = useGivenRoleName();
   const queries = useQueryClient();
   const { data, error, refetch } = useQuery(joinCodesQuery);
   const [withdrawing, setWithdrawing] = useState<JoinCode | null>(null);

@@ -6,18 +6,18 @@ import { body, client } from '../../../api/client';
 import { keys } from '../../../api/keys';
 import type { Invitation } from '../../../api/models';
 import { ConfirmByName } from '../../../components/Modals';
-import { useRoleName } from '../../../components/role-name';
 import { EmptyState, ErrorState, SkeletonRows } from '../../../components/States';
 import { useFormat } from '../../../i18n/format';
 import { usePlaces } from '../places';
 import { invitationsQuery } from '../queries';
+import { useGivenRoleName } from '../roles-known';
 
 /** Invitations nobody has used yet; each can be withdrawn. */
 export function OpenInvitations() {
   const { t } = useTranslation();
   const { moment } = useFormat();
   const { crumb } = usePlaces();
-  const roleName = useRoleName();
+  const roleName = useGivenRoleName();
   const queries = useQueryClient();
   const { data, error, refetch } = useQuery(invitationsQuery);
   const [withdrawing, setWithdrawing] = useState<Invitation | null>(null);

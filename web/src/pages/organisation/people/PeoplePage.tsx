@@ -69,6 +69,7 @@ export default function PeoplePage() {
       ) : (
         <PeopleTable
           rows={rows}
+          narrow={panel !== null}
           sort={filters.sort}
           onSort={(sort) => changeUrl({ sort })}
           openId={url.person ?? null}

@@ -7,6 +7,7 @@ import { DataTable } from '../../../components/DataTable';
 import { useRoleName } from '../../../components/role-name';
 import { useFormat } from '../../../i18n/format';
 import { usePlaces } from '../places';
+import { useGivenRoleName } from '../roles-known';
 import type { PeopleRow } from './rows';
 
 interface Props {
@@ -21,18 +22,20 @@ interface Props {
   onChoose: (ids: readonly string[]) => void;
   empty: ReactNode;
   more: { load: () => void; loading: boolean } | undefined;
+  /** A panel stands beside the table and shows the rest. */
+  narrow: boolean;
 }
 
-export function PeopleTable({ rows, sort, onSort, openId, onOpen, onInvitation, chosen, onChoose, empty, more }: Props) {
+export function PeopleTable({ rows, sort, onSort, openId, onOpen, onInvitation, chosen, onChoose, empty, more, narrow }: Props) {
   const { t } = useTranslation();
   const words = useRowWords();
   const direction = (key: string) => (sort === key ? ('ascend' as const) : sort === `-${key}` ? ('descend' as const) : null);
   const columns: TableProps<PeopleRow>['columns'] = [
-    { title: t('people.person'), key: 'display_name', width: '25%', sorter: true, sortOrder: direction('display_name'), render: (_, row) => <Who row={row} /> },
+    { title: t('people.person'), key: 'display_name', width: narrow ? '28%' : '25%', sorter: true, sortOrder: direction('display_name'), render: (_, row) => <Who row={row} /> },
     { title: t('people.belongsTo'), key: 'belongs', ellipsis: true, render: (_, row) => <span className="text-2" title={words.belongs(row)}>{words.belongsShort(row)}</span> },
-    { title: t('people.roles'), key: 'roles', ellipsis: true, width: '21%', render: (_, row) => <span title={words.roles(row)}>{words.roles(row)}</span> },
-    { title: t('people.priority'), key: 'priority', align: 'right', width: 66, render: (_, row) => <span className="text-2">{row.user?.priority}</span> },
-    { title: t('people.lastSeen'), key: 'last_seen_at', align: 'right', width: 124, sorter: true, sortOrder: direction('last_seen_at'), sortDirections: ['descend', 'ascend'], render: (_, row) => <Seen row={row} /> },
+    { title: t('people.roles'), key: 'roles', ellipsis: true, width: narrow ? '22%' : '21%', render: (_, row) => <span title={words.roles(row)}>{words.roles(row)}</span> },
+    ...(narrow ? [] : [{ title: t('people.priority'), key: 'priority', align: 'right' as const, width: 66, render: (_: unknown, row: PeopleRow) => <span className="text-2">{row.user?.priority}</span> }]),
+    { title: t('people.lastSeen'), key: 'last_seen_at', align: 'right', width: narrow ? 112 : 124, sorter: true, sortOrder: direction('last_seen_at'), sortDirections: ['descend', 'ascend'], render: (_, row) => <Seen row={row} /> },
   ];
   return (
     <DataTable<PeopleRow>
@@ -96,6 +99,7 @@ function Seen({ row }: { row: PeopleRow }) {
 function useRowWords() {
   const { t } = useTranslation();
   const roleName = useRoleName();
+  const givenName = useGivenRoleName();
   const { crumb } = usePlaces();
   const list = (words: string[]) => [...new Set(words)].join(t('people.comma'));
   const roles = (user: User) => list(user.roles.map(roleName));
@@ -109,6 +113,6 @@ function useRowWords() {
       const [first, ...rest] = places(row);
       return first === undefined ? '' : rest.length > 0 ? t('people.andMore', { first, count: rest.length }) : first;
     },
-    roles: (row: PeopleRow) => (row.user ? roles(row.user) : roleName(row.invitation)),
+    roles: (row: PeopleRow) => (row.user ? roles(row.user) : givenName(row.invitation)),
   };
 }

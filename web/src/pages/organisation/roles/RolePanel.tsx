@@ -35,7 +35,7 @@ export function RolePanel({ role, onChange, onDelete, onClose }: { role: Role; o
         </div>
       )}
       {custom && role.description && <p className="text-2" style={{ marginBottom: 16 }}>{role.description}</p>}
-      {!custom && <p className="effect">{t('roles.presetFixed')}</p>}
+      {!custom && <p className="text-2" style={{ marginBottom: 16 }}>{t('roles.presetFixed')}</p>}
       {custom && held.has('roles.manage') && beyond.length > 0 && <p className="effect">{t('roles.beyond', { words: beyond.map(words).join(t('roles.semicolon')) })}</p>}
       <Section title={t('roles.allows')} note={String(role.permissions.length)}>
         {areas

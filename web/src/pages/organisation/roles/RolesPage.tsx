@@ -10,6 +10,7 @@ import { AnswerLine, Page } from '../../../components/Page';
 import { usePermissionWords } from '../../../components/permission-words';
 import { useRoleName } from '../../../components/role-name';
 import { EmptyState, ErrorState, SkeletonAnswer } from '../../../components/States';
+import { useFormat } from '../../../i18n/format';
 import { useUrlState } from '../../../shell/url-state';
 import { usePhone } from '../../../theme/preferences';
 import '../organisation.css';
@@ -80,6 +81,7 @@ function RoleTable({ roles, narrow, openId, onOpen }: { roles: Role[] | undefine
   const { t } = useTranslation();
   const roleName = useRoleName();
   const words = usePermissionWords();
+  const { number } = useFormat();
   const { crumb } = usePlaces();
   const name = (role: Role) => roleName({ role_key: role.key, role_name: role.name });
   const kind = (role: Role) => (role.key ? t('roles.preset') : t('roles.custom'));
@@ -101,7 +103,7 @@ function RoleTable({ roles, narrow, openId, onOpen }: { roles: Role[] | undefine
         ...(narrow ? [] : [{ title: t('roles.kind'), width: 96, render: (_: unknown, role: Role) => <span className="text-2">{kind(role)}</span> }]),
         { title: t('roles.givenOn'), ellipsis: true, width: narrow ? '22%' : '16%', render: (_, role) => <span className="text-2">{crumb(role.organisation_id, role.organisation_name)}</span> },
         { title: t('roles.allows'), ellipsis: true, render: (_, role) => <span className="text-2" title={allows(role)}>{allows(role)}</span> },
-        { title: t('roles.people'), align: 'right', width: 76, render: (_, role) => role.people_count },
+        { title: t('roles.people'), align: 'right', width: 76, render: (_, role) => number(role.people_count) },
       ]}
       phoneRow={(role) => (
         <div>
