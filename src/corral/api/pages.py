@@ -16,6 +16,7 @@ from corral.api.models import Output
 from corral.core.refusals import Invalid
 from corral.store.database import AnyRow
 
+P = TypeVar("P")
 T = TypeVar("T")
 
 MOST = 200
@@ -57,15 +58,18 @@ def choose_order(sort: str, allowed: Mapping[str, tuple[ColumnElement[Any], ...]
 
 
 def page_of(
-    page: type[Page[T]],
+    page: Callable[..., P],
     rows: Callable[[Select[Any]], Sequence[AnyRow]],
     statement: Select[Any],
     order: Order,
     cursor: str | None,
     limit: int,
     build: Callable[[Sequence[AnyRow]], list[T]],
-) -> Page[T]:
-    """One page of `statement`; the order's columns are selected beside its own and end up in the cursor."""
+) -> P:
+    """One page of `statement`, made by `page(items=…, next_cursor=…)`: a `Page[…]`, or a plain dict.
+
+    The order's columns are selected beside the statement's own and end up in the cursor.
+    """
     keys = [column.label(f"_key{index}") for index, column in enumerate(order.columns)]
     statement = statement.add_columns(*keys)
     if cursor is not None:

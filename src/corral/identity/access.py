@@ -3,6 +3,7 @@
 import hmac
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from fastapi import Request
@@ -13,6 +14,7 @@ from corral.core.refusals import CrossSite, PasswordChangeRequired, Unauthentica
 from corral.identity.accounts import touch
 from corral.identity.credentials import TOKEN, csrf_token, hash_secret
 from corral.identity.lookups import authorities_of
+from corral.identity.memory import Memory
 from corral.identity.tables import password, session, token, user
 from corral.store.database import Database, Transaction
 
@@ -61,6 +63,7 @@ class Access:
         self._cookie = cookie
         self._origins = origins
         self._idle = idle
+        self._memory: Memory[Credential] = Memory(database)
         self.seen = Seen()
 
     async def __call__(self, request: Request) -> Caller:
@@ -86,7 +89,9 @@ class Access:
             )
 
     async def _by_session(self, request: Request, secret: str) -> Caller:
-        credential = await self._database.read(_find_session, hash_secret(secret[:256]), self._idle)
+        secret_hash = hash_secret(secret[:256])
+        look_up = partial(self._database.read, _find_session, secret_hash, self._idle)
+        credential = await self._memory.find(secret_hash, look_up)
         if credential is None:
             raise Unauthenticated("The session has ended.", "Sign in again.")
         if request.method not in SAFE_METHODS:
@@ -111,7 +116,9 @@ class Access:
         match = TOKEN.fullmatch(text.strip()) if scheme.lower() == "bearer" else None
         credential = None
         if match is not None:
-            credential = await self._database.read(_find_token, match[1], hash_secret(match[2]))
+            secret_hash = hash_secret(match[2])
+            look_up = partial(self._database.read, _find_token, match[1], secret_hash)
+            credential = await self._memory.find(f"{match[1]}:{secret_hash}", look_up)
         if credential is None:
             raise Unauthenticated(
                 "The token is not known, has expired or was revoked.",

@@ -14,7 +14,7 @@ from corral.core.refusals import Forbidden, LoginFailed
 from corral.core.scopes import ancestors
 from corral.events.record import publish
 from corral.identity.credentials import csrf_token, hash_secret, new_secret
-from corral.identity.directory import build_users
+from corral.identity.directory import get_user
 from corral.identity.lookups import authorities_of, root_of, user_subject
 from corral.identity.models import LoginLink, PermissionsHere, Session
 from corral.identity.organisations import IDENTITY
@@ -143,11 +143,9 @@ def open_session(
 def describe_session(
     transaction: Transaction, caller: Caller, secret: str | None, expires_at: datetime | None
 ) -> Session:
-    row = transaction.first(select(user).where(user.c.id == caller.user_id))
-    assert row is not None
     assert caller.via != "system"
     return Session(
-        user=build_users(transaction, caller, [row])[0],
+        user=get_user(transaction, caller, caller.user_id),
         via=caller.via,
         csrf_token=None if secret is None else csrf_token(secret),
         must_change_password=caller.via == "session" and must_change_password(transaction, caller),

@@ -13,10 +13,12 @@ from corral.api.models import (
     Mail,
     Name,
     Output,
+    Search,
     Secret,
     Text,
     storable,
 )
+from corral.api.pages import MOST
 from corral.core.permissions import Permission
 from corral.identity.rules import PASSWORD_LENGTH, RESERVED_NAMES, USER_NAME, USER_NAME_LENGTH
 
@@ -133,6 +135,24 @@ class UserChange(Change):
     mail: Mail | None = None
     priority: Priority | None = None
     state: Literal["active", "disabled"] | None = None
+
+
+class PeopleQuery(Input):
+    """Filters are combined: all of them must fit."""
+
+    organisation: Id | None = Field(None, description="Only this organisation and those below it.")
+    role: Id | None = Field(None, description="Only people with this role somewhere.")
+    state: State | None = None
+    search: Search | None = Field(None, description="Part of name, display name or mail.")
+    sort: str = Field(
+        "name",
+        max_length=30,
+        description="name, display_name, created_at or last_seen_at; with - for descending.",
+    )
+    cursor: str | None = Field(
+        None, max_length=600, description="`next_cursor` of the page before; leave out for the first."
+    )
+    limit: int = Field(50, ge=1, le=MOST, description="How many items at most.")
 
 
 class UserSummary(Output):

@@ -24,7 +24,7 @@ from corral.identity.context import Identity
 from corral.identity.login import SessionRules
 from corral.identity.passwords import Passwords
 from corral.identity.providers import LocalPassword
-from corral.identity.routes import router as identity_router
+from corral.identity.routes import routers as identity_routers
 from corral.identity.tables import organisation
 from corral.platform.mail import SmtpMailer
 from corral.platform.models import MachineFacts
@@ -34,6 +34,7 @@ from corral.server.console_files import CONTENT_SECURITY_POLICY, install_console
 from corral.server.front import Front
 from corral.server.health import router as health_router
 from corral.server.openapi import describe
+from corral.server.routing import ByResource, lay_flat
 from corral.server.settings import Settings
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring
@@ -120,11 +121,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 def _bare_app() -> FastAPI:
     app = FastAPI(title="Corral", openapi_url=None, docs_url=None, redoc_url=None)
-    for router in (identity_router, platform_router, audit_router, events_router):
-        app.include_router(router, prefix=PREFIX)
-    app.include_router(health_router)
+    lay_flat(app, (*identity_routers, platform_router, audit_router, events_router), PREFIX)
+    lay_flat(app, (health_router,))
     install_problem_handlers(app)
     install_console(app)
+    app.router.middleware_stack = ByResource(app)
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     return app
 

@@ -3,11 +3,12 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
+from pydantic_core import to_json
 
 from corral.api.callers import Caller, Requires
-from corral.api.models import Id, Search
+from corral.api.models import Id
 from corral.api.once import CreatedOnce, Db
-from corral.api.pages import Cursor, Limit, Page
+from corral.api.pages import Page
 from corral.api.versions import IfMatch, tagged
 from corral.audit.record import record
 from corral.core.permissions import Permission
@@ -24,8 +25,8 @@ from corral.identity.models import (
     NewGrant,
     NewUser,
     OpenSessions,
+    PeopleQuery,
     Revoked,
-    State,
     User,
     UserChange,
     UserSummary,
@@ -41,36 +42,11 @@ Granter = Annotated[Caller, Requires(Permission.ROLES_GRANT)]
 InOrganisation = Annotated[Id | None, Query(description="Only this organisation and those below it.")]
 
 
-@router.get("")
-async def list_users(
-    database: Db,
-    caller: Reader,
-    organisation: InOrganisation = None,
-    role: Annotated[Id | None, Query(description="Only people with this role somewhere.")] = None,
-    state: Annotated[State | None, Query()] = None,
-    search: Annotated[Search | None, Query(description="Part of name, display name or mail.")] = None,
-    sort: Annotated[
-        str,
-        Query(
-            max_length=30,
-            description="name, display_name, created_at or last_seen_at; with - for descending.",
-        ),
-    ] = "name",
-    cursor: Cursor = None,
-    limit: Limit = 50,
-) -> Page[User]:
+@router.get("", response_model=Page[User])
+async def list_users(database: Db, caller: Reader, query: Annotated[PeopleQuery, Query()]) -> Response:
     """People of the organisations whose people you may see."""
-    return await database.read(
-        directory.list_users,
-        caller,
-        organisation_id=organisation,
-        role_id=role,
-        state=state,
-        search=search,
-        sort=sort,
-        cursor=cursor,
-        limit=limit,
-    )
+    page = await database.read(directory.list_users, caller, query)
+    return Response(to_json(page), media_type="application/json")
 
 
 @router.get("/summary")
