@@ -17,6 +17,7 @@ __all__ = ["app", "run"]
 _RUN = "Run Corral"
 _ACCESS = "Sign in"
 _PEOPLE = "Organisations and people"
+_SCHEDULE = "Schedule"
 _WATCH = "Watch and settle"
 
 
@@ -42,6 +43,7 @@ _COMMANDS = {
     "org": _Entry("organisations", "The organisation tree: list, create, rename, move, delete.", _PEOPLE),
     "user": _Entry("users", "People: list, create, import, invite, grant, disable.", _PEOPLE),
     "role": _Entry("roles", "Roles and the permissions they are made of.", _PEOPLE),
+    "plan": _Entry("plan", "Show what the scheduler makes of a snapshot, and why work waits.", _SCHEDULE),
     "audit": _Entry("audit", "Who did what, on what, when; search and export.", _WATCH),
     "settings": _Entry("settings", "Outgoing mail, registration, the first-day checklist.", _WATCH),
 }
