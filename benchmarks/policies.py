@@ -41,6 +41,7 @@ class Corral:
 
     def release(self, work: WorkClass, place: Place) -> None:
         self.room.release(work, place)
+        self.room.leave()
 
 
 class _Plain:

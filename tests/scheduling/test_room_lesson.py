@@ -11,7 +11,7 @@ from corral.scheduling.room_lesson import (
     expected_fill,
     group_shapes,
 )
-from corral.scheduling.room_mix import WorkClass
+from corral.scheduling.room_mix import Experience, WorkClass
 from corral.scheduling.room_nodes import DeviceModel, NodeArrays
 
 A = DeviceModel("A", 40960)
@@ -112,7 +112,7 @@ def test_weight_grows_with_arrivals_and_with_scarcity() -> None:
     room = [0, 0]
     room[several] = nodes.capacity_milli * FILL_UNIT // 10
     room[1 - several] = nodes.capacity_milli * FILL_UNIT * 85 // 100
-    lesson.weigh(room, nodes, config)
+    lesson.weigh(Experience((), tuple(room)), nodes, config)
     # 0.25 / (0.1 + 0.15) ** 1.5 = 2 against 0.75 / (0.85 + 0.15) ** 1.5 = 0.75
     row = lesson.weights[2]
     assert row[shapes[several]] == pytest.approx(SHARE_UNIT * 2 / 2.75, abs=1)
@@ -122,14 +122,21 @@ def test_weight_grows_with_arrivals_and_with_scarcity() -> None:
 def test_the_weight_of_work_for_several_gpus_is_none_where_too_few_are_untouched() -> None:
     nodes = cluster(milli=[[1000, 1000]])
     lesson = Lesson(((whole(gpus=2), 1),), nodes, RoomConfig())
-    lesson.weigh(lesson.room_left(nodes), nodes, RoomConfig())
+    lesson.weigh(Experience((), lesson.room_left(nodes)), nodes, RoomConfig())
     assert lesson.weights[:3, 0].tolist() == [0, 0, SHARE_UNIT]
+
+
+def test_where_work_leaves_a_node_that_lacks_fewer_gpus_is_worth_more() -> None:
+    nodes = cluster(milli=[[1000, 1000, 1000]])
+    lesson = Lesson(((whole(gpus=3), 1),), nodes, RoomConfig())
+    lesson.weigh(Experience((), lesson.room_left(nodes), turnover=125), nodes, RoomConfig(hope=0.5))
+    assert lesson.weights[:4, 0].tolist() == [SHARE_UNIT / 16, SHARE_UNIT / 8, SHARE_UNIT / 4, SHARE_UNIT]
 
 
 def test_tables_hold_whole_numbers_so_that_sums_are_exact() -> None:
     nodes = cluster(milli=[[1000, 730], [310, 0]])
     lesson = Lesson(((half(cpu=1300, memory=777), 7), (whole(cpu=3100), 5)), nodes, RoomConfig())
-    lesson.weigh(lesson.room_left(nodes), nodes, RoomConfig())
+    lesson.weigh(Experience((), lesson.room_left(nodes)), nodes, RoomConfig())
     rooms = lesson.rooms(
         nodes.model, nodes.cpu.astype(float), nodes.memory.astype(float), np.array([1111.0, 2222.0])
     )

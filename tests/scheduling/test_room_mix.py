@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from corral.scheduling.room_mix import Mix, WorkClass
+from corral.scheduling.room_mix import Experience, Mix, WorkClass
 
 SMALL = WorkClass(1000, 1024, gpus=1, gpu_milli=100)
 LARGE = WorkClass(8000, 65536, gpus=8, gpu_milli=1000, models=("A", "B"))
@@ -36,10 +36,23 @@ def test_old_arrivals_fade_and_are_forgotten_in_the_end() -> None:
     assert set(mix.counts) == {LARGE}
 
 
+def test_turnover_is_how_many_leave_of_those_that_arrive() -> None:
+    mix = Mix()
+    assert mix.turnover() == 0
+    for _ in range(4):
+        mix.note(SMALL)
+    mix.note_departure()
+    assert mix.turnover() == 250
+    mix.fade(2)
+    assert mix.turnover() == 250
+
+
 def test_a_mix_survives_being_stored() -> None:
     mix = Mix()
     for work in (SMALL, LARGE, SMALL):
         mix.note(work)
+    mix.note_departure()
+    mix.learnt = Experience(mix.gpu_counts(), (5, 7), mix.turnover())
     assert Mix.from_json(json.loads(json.dumps(mix.as_json()))) == mix
 
 

@@ -77,7 +77,7 @@ class Room:
         lesson = None
         if mix.learnt is not None:
             lesson = Lesson(mix.learnt.counts, nodes, self.config)
-            lesson.weigh(mix.learnt.room, nodes, self.config)
+            lesson.weigh(mix.learnt, nodes, self.config)
         self._begin(lesson)
 
     # Learning
@@ -89,6 +89,10 @@ class Room:
                 self.mix.fade(self.config.fade_divisor)
             self.refresh()
 
+    def leave(self) -> None:
+        """Counts that work left for good; what it held is given back with `release`."""
+        self.mix.note_departure()
+
     def refresh(self) -> None:
         """Learns anew from the mix and from what is left of the cluster now."""
         counts = self.mix.gpu_counts()
@@ -97,8 +101,8 @@ class Room:
             self._begin(None)
             return
         lesson = Lesson(counts, self.nodes, self.config)
-        self.mix.learnt = Experience(counts, lesson.room_left(self.nodes))
-        lesson.weigh(self.mix.learnt.room, self.nodes, self.config)
+        self.mix.learnt = Experience(counts, lesson.room_left(self.nodes), self.mix.turnover())
+        lesson.weigh(self.mix.learnt, self.nodes, self.config)
         self._begin(lesson)
 
     def _begin(self, lesson: Lesson | None) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from corral.scheduling.room_mix import WHOLE_GPU_MILLI, WorkClass
+from corral.scheduling.room_mix import WHOLE_GPU_MILLI, Experience, WorkClass
 from corral.scheduling.room_nodes import DeviceModel, Integers, NodeArrays
 
 Floats = NDArray[np.float64]
@@ -23,6 +23,7 @@ STEP_MILLI = 10  # the table of fills has an entry for every 10 milli
 STEPS = WHOLE_GPU_MILLI // STEP_MILLI
 FILL_UNIT = 64  # fills and rooms are counted in 1/64 milli
 SHARE_UNIT = 1 << 20  # shares and weights are parts of this
+MUCH_TURNOVER = 250  # of a thousand; from there on a cluster is in use, no longer filling up
 FINE_UNIT = 1 << 10  # inside the recursion, fills are counted in 1/1024 milli
 
 
@@ -32,6 +33,7 @@ class RoomConfig:
 
     horizon: int = 30  # tasks that a GPU is expected to be offered before we stop counting
     scarcity_floor: float = 0.01  # share of the capacity that is added before dividing by what is left
+    hope: float = 0.8  # with turnover, the worth of a node for work on several GPUs, per GPU it lacks
     fade_divisor: int = 32  # at every refresh, once many have arrived, counts lose one part in this many
 
 
@@ -161,21 +163,35 @@ class Lesson:
         self.most_gpus = int(nodes.milli.shape[1])
         self.weights = np.zeros((0, 0))
 
-    def weigh(self, room: Sequence[int], nodes: NodeArrays, config: RoomConfig) -> None:
+    def weigh(self, experience: Experience, nodes: NodeArrays, config: RoomConfig) -> None:
         """Sets the weights: a bucket counts by how often it arrives and by how little room it has left."""
         capacity = max(nodes.capacity_milli, 1) * FILL_UNIT
         raw = []
-        for (_, _, share), left in zip(self.shapes.allowed, room, strict=True):
+        for (_, _, share), left in zip(self.shapes.allowed, experience.room, strict=True):
             plenty = left / capacity + config.scarcity_floor
             # To the power of 1.5, in operations that round alike everywhere.
             raw.append(share / (plenty * math.sqrt(plenty)))
         scale = SHARE_UNIT / sum(raw) if raw else 0.0
         weights = np.zeros((len(nodes.models), self.most_gpus + 1, len(self.shapes)))
-        enough = np.arange(self.most_gpus + 1)[:, None] >= self.shapes.needs_untouched
+        worth = self._worth(min(experience.turnover / MUCH_TURNOVER, 1.0), config.hope)
         for (shape, allowed, _), weight in zip(self.shapes.allowed, raw, strict=True):
             for model in allowed:
-                weights[model, :, shape] += round(weight * scale) * enough[:, shape]
+                weights[model, :, shape] += np.rint(weight * scale * worth[:, shape])
         self.weights = weights.reshape(-1, len(self.shapes))
+
+    def _worth(self, turnover: float, hope: float) -> Floats:
+        """[untouched, shape]: what room counts for with so many GPUs untouched.
+
+        Where nothing leaves, too few are of no use. Where work leaves, the fewer are lacking the sooner
+        there will be enough; without that, small work would be strewn over all nodes.
+        """
+        untouched = np.arange(self.most_gpus + 1)[:, None]
+        powers = [1.0]
+        for _ in range(int(self.shapes.needs_untouched.max(initial=0))):
+            powers.append(powers[-1] * hope)
+        by_lack = np.array([1.0, *(turnover * power for power in powers[1:])])
+        worth: Floats = by_lack[np.maximum(self.shapes.needs_untouched - untouched, 0)]
+        return worth
 
     def rooms(self, model: Integers, cpu: Floats, memory: Floats, fill: Floats) -> Floats:
         """[node, shape]: the least of the expected fill and what CPU and memory can carry; models aside."""

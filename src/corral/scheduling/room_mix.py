@@ -63,10 +63,11 @@ class WorkClass:
 
 @dataclass(frozen=True, slots=True)
 class Experience:
-    """What was known when placement last learnt: the counts, and the room that the cluster had left."""
+    """What was known when placement last learnt: counts, the room left for each bucket, the turnover."""
 
     counts: tuple[tuple[WorkClass, int], ...]
     room: tuple[int, ...]
+    turnover: int = 0
 
 
 @dataclass(slots=True)
@@ -75,6 +76,7 @@ class Mix:
 
     counts: dict[WorkClass, int] = field(default_factory=dict)
     arrivals: int = 0
+    departures: int = 0  # counted and fading like arrivals
     learnt: Experience | None = None
 
     def note(self, work: WorkClass) -> bool:
@@ -86,9 +88,18 @@ class Mix:
             return self.arrivals & (self.arrivals - 1) == 0
         return since % LEARN_EVERY == 0
 
+    def note_departure(self) -> None:
+        """Counts that work ended by itself, or was taken away for good."""
+        self.departures += ONE_ARRIVAL
+
+    def turnover(self) -> int:
+        """How many leave per thousand that arrive: 0 in a cluster that only fills up."""
+        return min(1000, 1000 * self.departures // max(sum(self.counts.values()), 1))
+
     def fade(self, divisor: int) -> None:
         """Takes one part in `divisor` from every count; what has faded away is forgotten."""
         self.counts = {work: left for work, n in self.counts.items() if (left := n - -(-n // divisor)) > 0}
+        self.departures -= -(-self.departures // divisor)
 
     def gpu_counts(self) -> tuple[tuple[WorkClass, int], ...]:
         """Counts of the work that uses GPUs, in a fixed order."""
@@ -99,8 +110,14 @@ class Mix:
         learnt = self.learnt
         return {
             "arrivals": self.arrivals,
+            "departures": self.departures,
             "counts": _counts_as_json(tuple(sorted(self.counts.items()))),
-            "learnt": learnt and {"counts": _counts_as_json(learnt.counts), "room": list(learnt.room)},
+            "learnt": learnt
+            and {
+                "counts": _counts_as_json(learnt.counts),
+                "room": list(learnt.room),
+                "turnover": learnt.turnover,
+            },
         }
 
     @classmethod
@@ -109,7 +126,9 @@ class Mix:
         return cls(
             counts=dict(_counts_from_json(value["counts"])),
             arrivals=value["arrivals"],
-            learnt=learnt and Experience(_counts_from_json(learnt["counts"]), tuple(learnt["room"])),
+            departures=value["departures"],
+            learnt=learnt
+            and Experience(_counts_from_json(learnt["counts"]), tuple(learnt["room"]), learnt["turnover"]),
         )
 
 
