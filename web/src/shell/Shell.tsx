@@ -3,14 +3,16 @@ import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { followChanges } from '../api/live';
-import { sessionQuery } from '../api/session';
+import { hasPermission, sessionQuery, useSession } from '../api/session';
 import { Dialog } from '../components/Dialog';
+import { pages } from '../pages/registry';
 import { LostBanner } from './LiveSign';
 import { Menu } from './Menu';
 import { useAccountPreferences } from './preferences-of-me';
 import { ShellContext } from './shell-context';
 
-const CommandPalette = lazy(() => import('./CommandPalette'));
+const loadPalette = () => import('./CommandPalette');
+const CommandPalette = lazy(loadPalette);
 
 /** The signed-in console: left menu, page, palette, event stream. Leaves for the login page when the session ends. */
 export default function Shell() {
@@ -34,6 +36,7 @@ function SignedIn({ user }: { user: string }) {
   const shell = useMemo(() => ({ openMenu: () => setOpen('menu'), openPalette: () => setOpen('palette') }), []);
   useAccountPreferences();
   usePaletteKey(shell.openPalette);
+  useCodeAhead();
   useEffect(() => followChanges(user, queries), [user, queries]);
   const [menuPath, setMenuPath] = useState(path);
   if (menuPath !== path) {
@@ -63,6 +66,21 @@ function SignedIn({ user }: { user: string }) {
       )}
     </ShellContext>
   );
+}
+
+/** Fetches the code of the other pages while nothing happens, so that they open also when the server is away. */
+function useCodeAhead(): void {
+  const session = useSession();
+  useEffect(() => {
+    const fetchAll = () => {
+      const allowed = pages.filter((page) => !page.permission || hasPermission(session, page.permission));
+      // What fails here is fetched again, and its failure shown, when it is opened.
+      for (const load of [loadPalette, ...allowed.map((page) => page.load)]) load().catch(() => undefined);
+    };
+    // Safari has no idle callback.
+    const timer = setTimeout(() => ('requestIdleCallback' in window ? requestIdleCallback(fetchAll) : fetchAll()), 1000);
+    return () => clearTimeout(timer);
+  }, [session]);
 }
 
 function usePaletteKey(open: () => void): void {

@@ -1,9 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
-import { useCallback } from 'react';
+import { useCallback, useSyncExternalStore } from 'react';
 import { organisationsQuery } from '../api/organisations';
 import type { Organisation } from '../api/models';
 import { readKept, writeKept } from '../kept';
 import { useUrlState } from './url-state';
+
+const watchers = new Set<() => void>();
+
+function subscribe(watcher: () => void): () => void {
+  watchers.add(watcher);
+  return () => watchers.delete(watcher);
+}
 
 /**
  * The node of the tree one looks at: from the address, else the last one chosen in this browser,
@@ -12,11 +19,14 @@ import { useUrlState } from './url-state';
 export function useLookingAt(): { organisation: Organisation | null; look: (id: string | null) => void } {
   const [state, change] = useUrlState();
   const { data: organisations } = useQuery(organisationsQuery);
-  const wanted = state.organisation ?? readKept('organisation');
+  // Watched, not only read: forgetting it changes nothing in an address that does not name it.
+  const kept = useSyncExternalStore(subscribe, () => readKept('organisation'));
+  const wanted = state.organisation ?? kept;
   const organisation = organisations?.find((one) => one.id === wanted) ?? null;
   const look = useCallback(
     (id: string | null) => {
       writeKept('organisation', id);
+      for (const watcher of watchers) watcher();
       change({ organisation: id ?? undefined });
     },
     [change],
