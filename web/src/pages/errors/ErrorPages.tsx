@@ -4,6 +4,7 @@ import { Button } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Mark } from '../../components/icons';
 import { AnswerLine, Page } from '../../components/Page';
+import { usePermissionWords } from '../../components/permission-words';
 import { ErrorState } from '../../components/States';
 import type { PageEntry } from '../registry';
 
@@ -21,9 +22,10 @@ export function NotFoundInShell() {
 /** 403: says what is missing and who can give it. */
 export function ForbiddenPage({ page }: { page: PageEntry }) {
   const { t } = useTranslation();
+  const words = usePermissionWords();
   return (
     <Page title={t(`menu.${page.key}`)} answer={<AnswerLine consequence={t('error.forbidden.consequence')}>{t('error.forbidden.answer')}</AnswerLine>}>
-      <p className="text-2" style={{ marginBottom: 16 }}>{t('error.forbidden.text', { permission: page.permission })}</p>
+      <p className="text-2" style={{ marginBottom: 16 }}>{t('error.forbidden.text', { permission: page.permission && words(page.permission) })}</p>
       <Link to="/">{t('error.toHome')}</Link>
     </Page>
   );

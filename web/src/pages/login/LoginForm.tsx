@@ -38,7 +38,7 @@ export function LoginForm({ provider, onEnter }: { provider: string; onEnter: (s
   };
 
   return (
-    <Form<Values> form={form} layout="vertical" onFinish={signIn} validateTrigger="onSubmit">
+    <Form<Values> form={form} layout="vertical" onFinish={signIn} validateTrigger="onSubmit" onValuesChange={(changed) => 'name' in changed && setError(null)}>
       {error && <LoginProblem error={error} waitSeconds={waitSeconds} />}
       <Form.Item name="name" label={t('field.userName')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.userName') }) }]}>
         {/* eslint-disable-next-line jsx-a11y/no-autofocus -- the one thing to do on this page */}

@@ -11,6 +11,7 @@ import { PlusIcon } from '../../components/icons';
 import { ConfirmByName, SecretOnce } from '../../components/Modals';
 import { AnswerLine, Page } from '../../components/Page';
 import { SidePanel } from '../../components/SidePanel';
+import { usePermissionWords } from '../../components/permission-words';
 import { EmptyState, ErrorState, SkeletonAnswer } from '../../components/States';
 import { useFormat } from '../../i18n/format';
 import type { TabProps } from './ProfilePage';
@@ -83,7 +84,8 @@ export function TokensTab(frame: TabProps) {
 function TokenTable({ rows, onRevoke, onNew }: { rows: Token[] | undefined; onRevoke: (token: Token) => void; onNew: () => void }) {
   const { t } = useTranslation();
   const { moment, ago } = useFormat();
-  const scopes = (token: Token) => (token.scopes.includes('*') ? t('profile.tokens.everything') : token.scopes.join(', '));
+  const words = usePermissionWords();
+  const scopes = (token: Token) => (token.scopes.includes('*') ? t('profile.tokens.everything') : token.scopes.map(words).join(t('roles.semicolon')));
   const expiry = (token: Token) => (token.expires_at ? moment(token.expires_at) : t('profile.tokens.never'));
   const used = (token: Token) => (token.last_used_at ? ago(token.last_used_at) : t('profile.tokens.unused'));
   // The token made at start belongs to the command on Corral's own machine and is made again by itself.
