@@ -20,12 +20,11 @@ def reclaim(cycle: Cycle) -> None:
         if any(leaf.allocated[kind] + chunk.amount[kind] > leaf.fair[kind] for kind in leaf.divided):
             return SearchResult.NOT_ALLOWED
         rules = ReclaimRules(taker, chunk)
+        giving = {queue for queue in cycle.tree.leaves() if queue is not leaf and rules.may_lose(queue, {})}
         candidates = [
             work
             for work in victims_of_any_queue(cycle, taker)
-            if work.queue is not leaf
-            and rules.may_lose(work.queue, {})
-            and ran_long_enough(cycle, work, work.queue.reclaim_min_runtime)
+            if work.queue in giving and ran_long_enough(cycle, work, work.queue.reclaim_min_runtime)
         ]
         rules.remember(candidates)
         return take_for(cycle, Action.RECLAIM, taker, candidates, rules.accept)

@@ -1,6 +1,6 @@
 """The queue tree of one pool while a cycle runs: bounds, fair shares, and what is allocated."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from corral.core.queues import Queue, QueuePolicy, Quota
 from corral.core.resources import RESOURCES, UNLIMITED, Amount, Resource
@@ -119,6 +119,9 @@ class Tree:
         (parent.children if parent else self.roots).append(made)
         self.by_name[name] = made
         return made
+
+    def leaves(self) -> Iterator[QueueState]:
+        return (queue for queue in self.by_name.values() if not queue.children)
 
     def kept_by_others(self, leaf: QueueState) -> list[int]:
         """The unused guarantees of fixed queues, which nobody else may borrow."""

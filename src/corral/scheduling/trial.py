@@ -4,6 +4,7 @@ The victims become pending; then taker and victims are placed in the normal orde
 takes part in the order and is skipped at its turn. Nothing of a failed trial remains.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from corral.core.plans import Action
@@ -34,9 +35,9 @@ def rehearse(cycle: Cycle, action: Action, taker: WorkState, victims: Sequence[C
 def _place_all(cycle: Cycle, taker: WorkState, victims: set[WorkState]) -> bool:
     """Places the taker and one chunk of each victim; False as soon as the taker cannot be placed."""
     taking_part = victims | {taker}
-    leaves = {work.queue for work in taking_part}
-    # Work of other leaves would be skipped at its turn without any effect.
-    others = (work for work in cycle.works if work.queue in leaves)
+    # Below another root, work would be skipped at its turn without any effect.
+    waiting = Counter(work.queue.path[-1] for work in taking_part)
+    others = (work for work in cycle.works if work.queue.path[-1] in waiting)
     order = Order(cycle.tree, others, across=cycle.pool.priority_across_queues)
     taker_placed = False
     left = len(taking_part)
@@ -44,6 +45,8 @@ def _place_all(cycle: Cycle, taker: WorkState, victims: set[WorkState]) -> bool:
         if work not in taking_part:
             continue
         left -= 1
+        root = work.queue.path[-1]
+        waiting[root] -= 1
         chunk = work.chunk()
         assert chunk is not None
         placed = cycle.place(chunk, rehearsal=True, keep=taker_placed) is None
@@ -51,6 +54,8 @@ def _place_all(cycle: Cycle, taker: WorkState, victims: set[WorkState]) -> bool:
             if not placed:
                 return False
             taker_placed = True
+        if not waiting[root]:
+            order.drop(root)
     return taker_placed
 
 
