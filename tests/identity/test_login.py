@@ -111,6 +111,17 @@ async def test_own_login_link_opens_the_console_and_the_way_to_a_new_password(ca
     await campus.sign_in(ADMIN_NAME, "another-quiet-river")
 
 
+async def test_login_link_replaces_the_password_once(campus: Campus) -> None:
+    me = made(await campus.admin.get("/me"))["id"]
+    link = made(await campus.admin.post(f"/users/{me}/login-link"))
+    client = await campus.use_link(link["secret"])
+    made(await client.post("/me/password", {"new_password": "another-quiet-river"}))
+    again = {"new_password": "a-third-quiet-river"}
+    problem = refused(await client.post("/me/password", again), 422, "invalid")
+    assert problem["errors"][0]["field"] == "body.current_password"
+    made(await client.post("/me/password", again | {"current_password": "another-quiet-river"}))
+
+
 async def test_login_link_of_a_disabled_person_opens_nothing(campus: Campus) -> None:
     mei = await campus.person("mei", state="disabled")
     link = made(await campus.admin.post(f"/users/{mei}/login-link"))

@@ -362,7 +362,7 @@ class ProfileChange(Change):
 
 class PasswordChange(Input):
     current_password: Annotated[str, StringConstraints(max_length=PASSWORD_LENGTH[1])] | None = Field(
-        None, description="Not needed for a first password, nor after signing in by a login link."
+        None, description="Not needed for a first password, nor for the first one after a login link."
     )
     new_password: NewPassword
 

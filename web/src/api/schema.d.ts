@@ -1939,7 +1939,7 @@ export interface components {
         PasswordChange: {
             /**
              * Current Password
-             * @description Not needed for a first password, nor after signing in by a login link.
+             * @description Not needed for a first password, nor for the first one after a login link.
              */
             current_password?: string | null;
             /**

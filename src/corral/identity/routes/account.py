@@ -52,9 +52,10 @@ async def change_password(
 ) -> None:
     """Changes your password; every other session of yours ends."""
     stored = await database.read(service.stored_password, caller.user_id)
-    # Who came by a login link may have forgotten the password: the link is the proof.
-    by_link = caller.via == "session" and caller.provider == "link"
-    free = by_link or (caller.via == "session" and await database.read(must_change_password, caller))
+    free = caller.via == "session" and (
+        await database.read(must_change_password, caller)
+        or (caller.provider == "link" and await database.read(service.link_is_proof, caller))
+    )
     if not free:
         bounds = login_bounds(caller.name, caller.origin.address)
         await database.write(count_try, bounds)
