@@ -1,6 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Button, Checkbox, Form, Input, InputNumber, Select } from 'antd';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { body, client, ifMatch } from '../../api/client';
 import { keys } from '../../api/keys';
@@ -20,10 +19,9 @@ interface Values {
 }
 
 /** The outgoing mail server with its test. The password is never shown again. */
-export function MailForm({ settings, mayChange, onChanged }: { settings: MailSettings; mayChange: boolean; onChanged: () => void }) {
+export function MailForm({ settings, mayChange, changed, onChange, onSaved }: { settings: MailSettings; mayChange: boolean; changed: boolean; onChange: () => void; onSaved: () => void }) {
   const { t } = useTranslation();
   const queries = useQueryClient();
-  const [changed, setChanged] = useState(false);
   const [form] = Form.useForm<Values>();
   const { submit, busy, error } = useSubmit(
     form,
@@ -38,6 +36,7 @@ export function MailForm({ settings, mayChange, onChanged }: { settings: MailSet
     (saved) => {
       queries.setQueryData(mailSettingsQuery.queryKey, saved);
       void queries.invalidateQueries({ queryKey: keys.checklist });
+      onSaved();
     },
   );
   return (
@@ -47,10 +46,7 @@ export function MailForm({ settings, mayChange, onChanged }: { settings: MailSet
       layout="vertical"
       disabled={!mayChange}
       onFinish={submit}
-      onValuesChange={() => {
-        setChanged(true);
-        onChanged();
-      }}
+      onValuesChange={onChange}
       initialValues={{ host: settings.host, port: settings.port, encryption: settings.encryption, sender: settings.sender, user_name: settings.user_name }}
     >
       {error !== null && <ProblemNotice error={error} />}

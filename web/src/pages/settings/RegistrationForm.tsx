@@ -1,6 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Button, Form, Radio, Select } from 'antd';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { body, client, ifMatch } from '../../api/client';
 import { keys } from '../../api/keys';
@@ -16,11 +15,10 @@ interface Values {
 }
 
 /** Whether people may ask for an account, and where they then belong. */
-export function RegistrationForm({ settings, mayChange }: { settings: RegistrationSettings; mayChange: boolean }) {
+export function RegistrationForm({ settings, mayChange, changed, onChange, onSaved }: { settings: RegistrationSettings; mayChange: boolean; changed: boolean; onChange: () => void; onSaved: () => void }) {
   const { t } = useTranslation();
   const queries = useQueryClient();
   const { data: organisations = [] } = useQuery(organisationsQuery);
-  const [changed, setChanged] = useState(false);
   const [form] = Form.useForm<Values>();
   const { submit, busy, error } = useSubmit(
     form,
@@ -28,10 +26,11 @@ export function RegistrationForm({ settings, mayChange }: { settings: Registrati
     (saved) => {
       queries.setQueryData(registrationSettingsQuery.queryKey, saved);
       void queries.invalidateQueries({ queryKey: keys.loginOptions });
+      onSaved();
     },
   );
   return (
-    <Form<Values> className="form spaced" form={form} layout="vertical" disabled={!mayChange} onFinish={submit} onValuesChange={() => setChanged(true)} initialValues={{ sign_up: settings.sign_up, organisation_id: settings.organisation_id }}>
+    <Form<Values> className="form spaced" form={form} layout="vertical" disabled={!mayChange} onFinish={submit} onValuesChange={onChange} initialValues={{ sign_up: settings.sign_up, organisation_id: settings.organisation_id }}>
       {error !== null && <ProblemNotice error={error} />}
       <Form.Item name="sign_up" label={t('settings.signUp')} extra={t('settings.signUpHint')}>
         <Radio.Group options={[{ value: true, label: t('settings.signUpOn') }, { value: false, label: t('settings.signUpOff') }]} />

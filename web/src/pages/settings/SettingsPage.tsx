@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { Button } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { mailSettingsQuery, registrationSettingsQuery } from '../../api/platform';
 import { useMay } from '../../api/session';
@@ -10,6 +10,7 @@ import { useFormat } from '../../i18n/format';
 import { MailForm } from './MailForm';
 import { MailTest } from './MailTest';
 import { RegistrationForm } from './RegistrationForm';
+import { useBegun } from './useBegun';
 
 /** What an administrator changes while Corral runs: mail and registration. */
 export default function SettingsPage() {
@@ -17,8 +18,8 @@ export default function SettingsPage() {
   const mayChange = useMay()('settings.manage');
   const mail = useQuery(mailSettingsQuery);
   const registration = useQuery(registrationSettingsQuery);
-  // The generation that the mail form has unsaved changes of.
-  const [changedFrom, setChangedFrom] = useState<number | null>(null);
+  const mailForm = useBegun(mail.data);
+  const registrationForm = useBegun(registration.data);
   return (
     <Page
       title={t('menu.settings')}
@@ -30,19 +31,34 @@ export default function SettingsPage() {
       <Section title={t('settings.mail')}>
         {mail.error && <ErrorState error={mail.error} what={t('settings.mail')} onRetry={() => void mail.refetch()} />}
         {mail.isPending && <SkeletonRows rows={5} height={56} />}
-        {mail.data && <MailForm key={mail.data.generation} settings={mail.data} mayChange={mayChange} onChanged={() => setChangedFrom(mail.data.generation)} />}
+        {mailForm.old && <ChangedMeanwhile onShow={mailForm.end} />}
+        {mailForm.shown && <MailForm key={mailForm.shown.generation} settings={mailForm.shown} mayChange={mayChange} changed={mailForm.changed} onChange={mailForm.begin} onSaved={mailForm.end} />}
       </Section>
       {mail.data && mayChange && (
         <Section title={t('settings.test')}>
-          <MailTest settings={mail.data} changed={changedFrom === mail.data.generation} />
+          <MailTest settings={mail.data} changed={mailForm.changed} />
         </Section>
       )}
       <Section title={t('settings.registration')}>
         {registration.error && <ErrorState error={registration.error} what={t('settings.registration')} onRetry={() => void registration.refetch()} />}
         {registration.isPending && <SkeletonRows rows={2} height={56} />}
-        {registration.data && <RegistrationForm key={registration.data.generation} settings={registration.data} mayChange={mayChange} />}
+        {registrationForm.old && <ChangedMeanwhile onShow={registrationForm.end} />}
+        {registrationForm.shown && (
+          <RegistrationForm key={registrationForm.shown.generation} settings={registrationForm.shown} mayChange={mayChange} changed={registrationForm.changed} onChange={registrationForm.begin} onSaved={registrationForm.end} />
+        )}
       </Section>
     </Page>
+  );
+}
+
+function ChangedMeanwhile({ onShow }: { onShow: () => void }) {
+  const { t } = useTranslation();
+  return (
+    <div className="form spaced">
+      <Notice tone="warning">
+        {t('problem.stale.title')} <Button type="link" size="small" onClick={onShow}>{t('settings.showNew')}</Button>
+      </Notice>
+    </div>
   );
 }
 
