@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ class LiveCorral:
     home: Path
     port: int
     log: Path
+    start: "Callable[[], subprocess.Popen[bytes]]"
     process: "subprocess.Popen[bytes]"
     url: str = ""
     changed_password: str | None = None
@@ -53,6 +54,11 @@ class LiveCorral:
                 raise AssertionError(f"corral up was not ready in {START_SECONDS} s:\n{self.log_tail()}")
             time.sleep(0.05)
         self.url = json.loads(endpoints.read_text())["console"]
+
+    def start_again(self) -> None:
+        """After `stop`: the same home and port, as when a machine comes back."""
+        self.process = self.start()
+        self.wait_until_ready()
 
     def stop(self) -> int:
         """Ctrl-C, and the exit code; a Corral that does not stop in time is killed and fails the test."""
@@ -92,18 +98,21 @@ def running_corral(
     """Starts `corral up` in this folder and stops it afterwards."""
     home, log, port = folder / "home", folder / "corral.log", free_port()
     program = program or Path(sys.executable).parent / "corral"
-    with log.open("wb") as written:
-        process = subprocess.Popen(
-            # Also when the test process is killed, its Corral ends.
-            ["setpriv", "--pdeathsig", "INT", str(program), "up"],
-            cwd=folder,
-            env=corral_environment(home, port, environment),
-            stdin=subprocess.DEVNULL,
-            stdout=written,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # a group of its own, so that a stubborn one can be killed whole
-        )
-    corral = LiveCorral(home=home, port=port, log=log, process=process)
+
+    def start() -> "subprocess.Popen[bytes]":
+        with log.open("wb") as written:
+            return subprocess.Popen(
+                # Also when the test process is killed, its Corral ends.
+                ["setpriv", "--pdeathsig", "INT", str(program), "up"],
+                cwd=folder,
+                env=corral_environment(home, port, environment),
+                stdin=subprocess.DEVNULL,
+                stdout=written,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # a group of its own, so that a stubborn one can be killed whole
+            )
+
+    corral = LiveCorral(home=home, port=port, log=log, start=start, process=start())
     try:
         corral.wait_until_ready()
         yield corral

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser.watching import PageWatch
 from tests.live import LiveCorral
@@ -31,6 +31,8 @@ FLAGS = [
 ]
 WIDE = (1440, 900)
 NARROW = (390, 844)
+# A busy machine takes longer than the usual five seconds to say the same.
+expect.set_options(timeout=10_000)
 _FAILED = pytest.StashKey[bool]()
 
 
