@@ -84,17 +84,17 @@ def test_completion_is_offered_for_the_shell(corral: Corral, shell: str) -> None
     assert "_CORRAL_COMPLETE" in shown.out
 
 
-def complete(program: Corral, words: str) -> list[str]:
-    shown = program(
+def complete(corral: Corral, words: str) -> list[str]:
+    shown = corral(
         _CORRAL_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(len(words.split(" ")) - 1)
     )
     return shown.out.split()
 
 
-def test_completion_knows_commands_and_their_parts(program: Corral) -> None:
+def test_completion_knows_commands_and_their_parts(corral: Corral, program: Corral) -> None:
     assert complete(program, "corral us") == ["user"]
-    assert complete(program, "corral user set") == ["set-priority"]
-    assert complete(program, "corral up --ho") == ["--home", "--host", "--host-names"]
+    assert complete(corral, "corral user set") == ["set-priority"]
+    assert complete(corral, "corral up --ho") == ["--home", "--host", "--host-names"]
 
 
 def test_every_setting_is_a_flag_of_up() -> None:

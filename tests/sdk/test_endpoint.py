@@ -108,6 +108,28 @@ def test_the_place_of_saved_logins_follows_xdg(user: dict[str, str], tmp_path: P
     assert path == tmp_path / "config" / "corral" / "credentials.json"
 
 
+def test_the_authority_to_trust_comes_from_the_environment_or_with_what_is_known(
+    user: dict[str, str], tmp_path: Path
+) -> None:
+    home = run_in(tmp_path / "data", 8731)
+    endpoints = json.loads((home / "endpoints.json").read_text())
+    (home / "endpoints.json").write_text(json.dumps({**endpoints, "certificate": "/own.pem"}))
+    assert find_endpoint(environ={**user, "CORRAL_HOME": str(home)}).ca_file == "/own.pem"
+
+    save_login(SavedLogin("https://a.example", "mei", "t1", "secret", "/campus.pem"), user)
+    assert find_endpoint(environ=user).ca_file == "/campus.pem"
+    assert find_endpoint("https://a.example", environ=user).ca_file == "/campus.pem"
+    assert find_endpoint("https://b.example", environ=user).ca_file is None
+    assert find_endpoint(environ={**user, "CORRAL_CA_FILE": "/other.pem"}).ca_file == "/other.pem"
+
+
+def test_all_that_is_said_needs_no_saved_logins(user: dict[str, str]) -> None:
+    """A workload has its address and token, and perhaps a home that it may not read."""
+    save_login(saved("https://a.example"), user).write_text("{")
+    environ = {**user, "CORRAL_URL": "https://a.example", "CORRAL_TOKEN": "secret"}
+    assert find_endpoint(environ=environ).token == "secret"
+
+
 def test_a_damaged_file_is_named(user: dict[str, str]) -> None:
     path = save_login(saved("https://a.example"), user)
     path.write_text("{")
