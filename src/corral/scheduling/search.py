@@ -12,6 +12,9 @@ from corral.scheduling.trial import Judge, rehearse
 from corral.scheduling.victims import VictimOrder
 from corral.scheduling.work import Chunk, WorkState
 
+# Most searches end after a trial or two; only those that do not are worth asking whether they can.
+_TRIALS_BEFORE_DOUBT = 4
+
 
 def take_for(
     cycle: Cycle, action: Action, taker: WorkState, candidates: Iterable[WorkState], judge: Judge
@@ -32,9 +35,28 @@ def take_for(
     ):
         if number >= cycle.config.search_trials:
             return SearchResult.OUT_OF_BUDGET
+        if number == _TRIALS_BEFORE_DOUBT and not _could_fit(cycle, chunk, works):
+            return SearchResult.IMPOSSIBLE
         if rehearse(cycle, action, taker, victims, judge):
             return None
     return SearchResult.IMPOSSIBLE
+
+
+def _could_fit(cycle: Cycle, chunk: Chunk, candidates: Iterable[WorkState]) -> bool:
+    """Whether the chunk would fit if every candidate lost everything; saying no must be fast.
+
+    Certain only for replicas that ask for the same: for these, more room never hurts.
+    """
+    if any(slot.request is not chunk.slots[0].request for slot in chunk.slots):
+        return True
+    board = cycle.board
+    mark = board.mark
+    for victim in VictimOrder(cycle.tree, candidates):
+        for slot in victim.slots:
+            board.take(slot)
+    fits = cycle.place(chunk, rehearsal=True) is None
+    board.undo(mark)
+    return fits
 
 
 def _sets(order: Iterable[Chunk]) -> Iterator[list[Chunk]]:
