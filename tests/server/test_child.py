@@ -1,37 +1,73 @@
-"""What keeps the api child from starting is said in words."""
+"""What the api child does before it serves, and how it says that it cannot."""
 
+import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
-from corral.server.child import CannotStartError, _migrate
+from corral.server.child import CannotStartError, _migrate, _open_keyring, write_private
 from corral.server.settings import Settings
-from tests.postgres import Server
+from corral.store.migrate import HEAD, current_revision, with_connection
 
 
-def start_with(home: Path, database_url: str) -> CannotStartError:
-    said: list[dict[str, Any]] = []
-    with pytest.raises(CannotStartError) as refused:
-        _migrate(Settings(home=home, database_url=database_url), said.append)
-    assert said == []
-    return refused.value
+def for_database(tmp_path: Path, url: str) -> Settings:
+    home = tmp_path / "home"
+    home.mkdir(exist_ok=True)
+    return Settings(home=home, database_url=url)
 
 
-def test_a_database_that_is_not_there_is_named(postgresql_server: Server, tmp_path: Path) -> None:
-    refused = start_with(tmp_path, postgresql_server.url("not_there"))
-    assert 'database "not_there" does not exist' in str(refused)
-    assert "corral config show" in refused.remedy
+def test_an_empty_database_is_made_once(tmp_path: Path, empty_database_url: str) -> None:
+    settings = for_database(tmp_path, empty_database_url)
+    told: list[dict[str, Any]] = []
+    _migrate(settings, told.append)
+    assert [one["progress"] for one in told] == ["Making the database"]
+    assert current_revision(settings.database_url_resolved) == HEAD
+    _migrate(settings, told.append)
+    assert len(told) == 1
 
 
-def test_a_user_whom_the_server_does_not_know_is_named(postgresql_server: Server, tmp_path: Path) -> None:
-    url = f"postgresql://nobody:s3cret@127.0.0.1:{postgresql_server.port}/postgres"
-    refused = start_with(tmp_path, url)
-    assert "nobody" in str(refused)
-    assert "s3cret" not in str(refused)
+def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path, database_url: str) -> None:
+    def make_newer(connection: Any) -> None:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+
+    settings = for_database(tmp_path, database_url)
+    with_connection(settings.database_url_resolved, make_newer)
+    with pytest.raises(CannotStartError) as error:
+        _migrate(settings, lambda _: None)
+    assert "newer" in str(error.value) + error.value.remedy
+    assert current_revision(settings.database_url_resolved) == "9999"
 
 
-def test_a_server_that_does_not_answer_is_told(tmp_path: Path) -> None:
-    refused = start_with(tmp_path, "postgresql://corral:s3cret@127.0.0.1:9/corral")
-    assert "The database cannot be used" in str(refused)
-    assert "s3cret" not in str(refused)
+def test_a_database_that_cannot_be_reached_is_named_without_its_password(tmp_path: Path) -> None:
+    settings = for_database(tmp_path, "postgresql://corral:very-secret@127.0.0.1:1/none")
+    with pytest.raises(CannotStartError) as error:
+        _migrate(settings, lambda _: None)
+    assert "database" in str(error.value)
+    assert "corral config show" in error.value.remedy
+    assert "very-secret" not in str(error.value) + error.value.remedy
+
+
+def test_a_key_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    settings = for_database(tmp_path, "")
+    _open_keyring(settings)
+    keys = settings.home / "keys"
+    assert stat.S_IMODE(keys.stat().st_mode) == 0o600
+    keys.chmod(0o644)
+    with pytest.raises(CannotStartError, match="chmod 600"):
+        _open_keyring(settings)
+    keys.chmod(0o600)
+    keys.write_text("AAAA\n")
+    with pytest.raises(CannotStartError, match="not a Corral key file"):
+        _open_keyring(settings)
+
+
+def test_private_files_are_replaced_whole_and_readable_by_their_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "local-token"
+    path.write_text("old, and open to all")
+    path.chmod(0o644)
+    write_private(path, "new")
+    assert path.read_text() == "new\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [one.name for one in tmp_path.iterdir()] == ["local-token"]
