@@ -32,7 +32,7 @@ FLAGS = [
 WIDE = (1440, 900)
 NARROW = (390, 844)
 # A busy machine takes longer than the usual five seconds to say the same.
-expect.set_options(timeout=10_000)
+expect.set_options(timeout=20_000)
 _FAILED = pytest.StashKey[bool]()
 
 
@@ -90,7 +90,7 @@ def new_page(
             reduced_motion="reduce",
         )
         contexts.append(context)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(20_000)
         if signed_in:
             sign_in(context, live_corral)
         page = context.new_page()

@@ -78,7 +78,7 @@ function useCodeAhead(): void {
       for (const load of [loadPalette, ...allowed.map((page) => page.load)]) load().catch(() => undefined);
     };
     // Safari has no idle callback.
-    const timer = setTimeout(() => ('requestIdleCallback' in window ? requestIdleCallback(fetchAll) : fetchAll()), 1000);
+    const timer = setTimeout(() => ('requestIdleCallback' in window ? requestIdleCallback(fetchAll, { timeout: 5000 }) : fetchAll()), 1000);
     return () => clearTimeout(timer);
   }, [session]);
 }
