@@ -23,7 +23,9 @@ class Terminal:
         self.shown = ""
         self._seen = 0
         # A session of its own, with this terminal in control of it: Ctrl-C reaches the command.
-        command = ["setsid", "--ctty", str(PROGRAM), *arguments]
+        # `env` gives it the signals of a terminal, also where the tests run in the background.
+        signals = ["env", "--default-signal=INT,QUIT"]
+        command = ["setsid", "--ctty", *signals, str(PROGRAM), *arguments]
         self._process = subprocess.Popen(
             command, env=environ, stdin=self._keyboard, stdout=self._keyboard, stderr=self._keyboard
         )

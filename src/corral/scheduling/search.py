@@ -24,8 +24,8 @@ def take_for(
     assert chunk is not None
     if cycle.guarantee_refusal(chunk) is not None:
         return SearchResult.NOT_ALLOWED
-    # What others of this cycle had evicted may suffice.
-    if cycle.place(chunk, rehearsal=True) is None:
+    # What others of this cycle had evicted may suffice; what was free before is for allocate.
+    if cycle.taken_for and cycle.place(chunk, rehearsal=True) is None:
         return None
     works = list(candidates)
     if not works:
