@@ -61,7 +61,7 @@ function ByInvitation({ secret }: { secret: string }) {
   }
   return (
     <Door title={t('join.to', { organisation: offer.organisation_name })} lead={<OfferLine offer={offer} />} after={<ToLogin />}>
-      <Form<AccountValues> form={form} layout="vertical" onFinish={submit} initialValues={{ mail: offer.mail ?? undefined }}>
+      <Form<AccountValues> noValidate form={form} layout="vertical" onFinish={submit} initialValues={{ mail: offer.mail ?? undefined }}>
         {error !== null && <ProblemNotice error={error} />}
         <AccountFields mail="none" />
         <JoinButton busy={busy} offer={offer} />
@@ -89,7 +89,7 @@ function ByCode() {
   if (offer) return <WithOffer code={code} offer={offer} onOther={() => setOffer(null)} />;
   return (
     <Door title={t('join.title')} lead={t('join.lead')} after={<ToLogin />}>
-      <Form form={form} layout="vertical" onFinish={submit} initialValues={{ code: search.code }}>
+      <Form noValidate form={form} layout="vertical" onFinish={submit} initialValues={{ code: search.code }}>
         {error !== null && <ProblemNotice error={error} />}
         <Form.Item name="code" label={t('field.joinCode')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.joinCode') }) }]}>
           {/* eslint-disable-next-line jsx-a11y/no-autofocus -- the one thing to do on this page */}
@@ -112,7 +112,7 @@ function WithOffer({ code, offer, onOther }: { code: string; offer: Offer; onOth
   );
   return (
     <Door title={t('join.to', { organisation: offer.organisation_name })} lead={<OfferLine offer={offer} />} after={<ToLogin />}>
-      <Form<AccountValues> form={form} layout="vertical" onFinish={submit}>
+      <Form<AccountValues> noValidate form={form} layout="vertical" onFinish={submit}>
         {error !== null && <ProblemNotice error={error} />}
         <AccountFields mail="optional" />
         <JoinButton busy={busy} offer={offer} />

@@ -25,7 +25,7 @@ export default function SignUpPage() {
       {options && !options.sign_up && <EmptyState title={t('signUp.off')} text={t('signUp.offText')} />}
       {sent && <Notice tone="good">{t('signUp.sent')}</Notice>}
       {options?.sign_up && !sent && (
-        <Form<AccountValues> form={form} layout="vertical" onFinish={submit}>
+        <Form<AccountValues> noValidate form={form} layout="vertical" onFinish={submit}>
           {error !== null && <ProblemNotice error={error} />}
           <AccountFields mail="needed" />
           <Button type="primary" htmlType="submit" block disabled={busy} style={{ marginTop: 8 }}>{t('signUp.ask')}</Button>

@@ -42,7 +42,7 @@ function AboutMe() {
   );
   return (
     <Section title={t('profile.account.about')}>
-      <Form className="form spaced" form={form} layout="vertical" onFinish={submit} onValuesChange={() => setSaved(false)} initialValues={{ display_name: me.display_name, mail: me.mail ?? '' }}>
+      <Form noValidate className="form spaced" form={form} layout="vertical" onFinish={submit} onValuesChange={() => setSaved(false)} initialValues={{ display_name: me.display_name, mail: me.mail ?? '' }}>
         {error !== null && <ProblemNotice error={error} />}
         <Form.Item label={t('field.userName')} htmlFor="profile-user-name" extra={t('profile.account.userNameFixed')}>
           <Input id="profile-user-name" value={me.name} readOnly variant="filled" />
@@ -100,7 +100,7 @@ function Password() {
   );
   return (
     <Section title={t('field.password')}>
-      <Form className="form spaced" form={form} layout="vertical" onFinish={submit} onValuesChange={() => setChanged(false)}>
+      <Form noValidate className="form spaced" form={form} layout="vertical" onFinish={submit} onValuesChange={() => setChanged(false)}>
         {changed && <Notice tone="good">{t('password.changed')}</Notice>}
         {error !== null && <ProblemNotice error={error} />}
         <input type="text" name="username" autoComplete="username" defaultValue={me.name} hidden />

@@ -41,6 +41,7 @@ export function MailForm({ settings, mayChange, changed, onChange, onSaved }: { 
   );
   return (
     <Form<Values>
+      noValidate
       className="form spaced"
       form={form}
       layout="vertical"

@@ -43,7 +43,7 @@ export function InviteByLink({ start }: { start: { organisation_id?: string; rol
   };
   return (
     <>
-      <Form<Values> form={form} layout="vertical" onFinish={submit} initialValues={{ organisation_id: start.organisation_id, role_id: start.role_id, expires_in_hours: USUAL_HOURS }} aria-label={t('people.invite.kinds.link')}>
+      <Form<Values> noValidate form={form} layout="vertical" onFinish={submit} initialValues={{ organisation_id: start.organisation_id, role_id: start.role_id, expires_in_hours: USUAL_HOURS }} aria-label={t('people.invite.kinds.link')}>
         {error !== null && <ProblemNotice error={error} />}
         <WhereAndRole needs="people.invite" />
         <Form.Item name="mail" label={t('people.invite.mail')} extra={t('people.invite.mailHint')} rules={[{ type: 'email', message: t('form.mail') }]}>

@@ -41,7 +41,7 @@ export function NewAccount({ start }: { start: { organisation_id?: string; role_
   const name = made?.user.display_name ?? '';
   return (
     <>
-      <Form<Values> form={form} layout="vertical" onFinish={submit} initialValues={{ organisation_id: start.organisation_id, role_id: start.role_id }} aria-label={t('people.invite.kinds.account')}>
+      <Form<Values> noValidate form={form} layout="vertical" onFinish={submit} initialValues={{ organisation_id: start.organisation_id, role_id: start.role_id }} aria-label={t('people.invite.kinds.account')}>
         {error !== null && <ProblemNotice error={error} />}
         <Form.Item name="display_name" label={t('people.name')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('people.name') }) }]}>
           <Input maxLength={120} autoComplete="off" />

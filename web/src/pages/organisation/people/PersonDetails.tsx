@@ -36,7 +36,7 @@ function DetailsForm({ user, onSaved }: { user: User; onSaved: () => void }) {
   const [form] = Form.useForm<Values>();
   const { submit, busy, error } = useSubmit(form, ({ display_name, mail }: Values) => change({ display_name: display_name.trim(), mail: mail?.trim() || null }), onSaved);
   return (
-    <Form<Values> form={form} layout="vertical" onFinish={submit} initialValues={{ display_name: user.display_name, mail: user.mail ?? '' }} aria-label={t('people.details')}>
+    <Form<Values> noValidate form={form} layout="vertical" onFinish={submit} initialValues={{ display_name: user.display_name, mail: user.mail ?? '' }} aria-label={t('people.details')}>
       {error !== null && <ProblemNotice error={error} />}
       <Form.Item name="display_name" label={t('people.name')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('people.name') }) }]}>
         <Input maxLength={120} autoComplete="off" />
