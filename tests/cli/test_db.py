@@ -60,7 +60,7 @@ def found(transaction: Transaction) -> None:
     found_installation(transaction, "hash")
     user_id, _ = super_administrator(transaction)
     renew_local_token(transaction)
-    new_login_link(transaction, user_id, timedelta(minutes=15), "http://127.0.0.1:8710")
+    new_login_link(transaction, user_id, None, timedelta(minutes=15), "http://127.0.0.1:8710")
     now = transaction.now
     transaction.run(
         insert(session).values(

@@ -134,3 +134,31 @@ async def test_the_last_super_administrator_keeps_the_role(campus: Campus) -> No
     await campus.person("third", role="super_administrator")
     made(await campus.admin.delete(f"/users/{me['id']}/grants/{grant_id}"))
     refused(await campus.admin.get("/users"), 403, "forbidden")
+
+
+async def test_seeing_someone_is_not_enough_to_draw_them_into_ones_organisation(campus: Campus) -> None:
+    lab, other = await campus.organisation("Vision Lab"), await campus.organisation("Robotics")
+    mei = await campus.person("mei", other)
+    lead = await campus.person("lead", lab, ADMINISTRATOR)
+    watcher = {
+        "organisation_id": campus.root,
+        "name": "Watcher",
+        "description": "",
+        "permissions": ["organisations.read", "people.read", "roles.read"],
+    }
+    role = made(await campus.admin.post("/roles", watcher))
+    new = {"role_id": role["id"], "organisation_id": campus.root}
+    made(await campus.admin.post(f"/users/{lead}/grants", new))
+    client = await campus.sign_in("lead")
+    made(await client.get(f"/users/{mei}"))
+
+    problem = refused(await client.put(f"/users/{mei}/memberships/{lab}", None), 403, "forbidden")
+    assert "join code for Vision Lab" in problem["remedy"]
+    given = {"role_id": campus.presets["user"], "organisation_id": lab}
+    refused(await client.post(f"/users/{mei}/grants", given), 403, "forbidden")
+    assert [one["name"] for one in made(await campus.admin.get(f"/users/{mei}"))["organisations"]] == [
+        "Robotics"
+    ]
+
+    made(await campus.admin.put(f"/users/{mei}/memberships/{lab}", None))
+    made(await client.post(f"/users/{mei}/grants", given))

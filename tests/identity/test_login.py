@@ -1,7 +1,7 @@
 """Signing in: the right person gets in, nobody else does, and guessing is slow."""
 
 from tests.apps import ADMIN_NAME
-from tests.campus import PASSWORD, Campus, made, refused
+from tests.campus import ADMINISTRATOR, PASSWORD, Campus, made, refused
 
 
 async def test_signing_in_tells_who_one_is_and_what_one_may_do(campus: Campus) -> None:
@@ -126,3 +126,25 @@ async def test_login_link_of_a_disabled_person_opens_nothing(campus: Campus) -> 
     mei = await campus.person("mei", state="disabled")
     link = made(await campus.admin.post(f"/users/{mei}/login-link"))
     refused(await campus.visitor().post("/session/link", {"secret": link["secret"]}), 403, "forbidden")
+
+
+async def test_login_link_opens_no_more_than_its_maker_could(campus: Campus) -> None:
+    lab = await campus.organisation("Vision Lab")
+    mei = await campus.person("mei", lab)
+    await campus.person("lead", lab, ADMINISTRATOR)
+    lead = await campus.sign_in("lead")
+    link = made(await lead.post(f"/users/{mei}/login-link"))
+    made(await campus.grant(mei, "super_administrator", campus.root))
+    refused(await campus.visitor().post("/session/link", {"secret": link["secret"]}), 401, "login-failed")
+    again = made(await campus.admin.post(f"/users/{mei}/login-link"))
+    await campus.use_link(again["secret"])
+
+
+async def test_login_link_of_someone_who_was_disabled_since_opens_nothing(campus: Campus) -> None:
+    lab = await campus.organisation("Vision Lab")
+    mei = await campus.person("mei", lab)
+    boss = await campus.person("lead", lab, ADMINISTRATOR)
+    lead = await campus.sign_in("lead")
+    link = made(await lead.post(f"/users/{mei}/login-link"))
+    made(await campus.admin.patch(f"/users/{boss}", {"state": "disabled"}, headers={"If-Match": "*"}))
+    refused(await campus.visitor().post("/session/link", {"secret": link["secret"]}), 401, "login-failed")

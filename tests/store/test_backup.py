@@ -182,7 +182,7 @@ def test_backup_of_an_older_schema_says_that_an_upgrade_follows(
     database_url: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved = backup(database_url, home, tmp_path)
-    monkeypatch.setattr("corral.store.backup.HEAD", "0002")
+    monkeypatch.setattr("corral.store.backup.HEAD", "9999")
     assert restore(database_url, home, saved).upgrade_needed
 
 
@@ -326,7 +326,7 @@ def test_pending_migrations_are_preceded_by_a_backup(
 ) -> None:
     keep(database_url, "one")
     assert backup_before_upgrade(database_url, home) is None
-    monkeypatch.setattr("corral.store.backup.HEAD", "0002")
+    monkeypatch.setattr("corral.store.backup.HEAD", "9999")
     saved = backup_before_upgrade(database_url, home)
     assert saved is not None
     assert saved.parent == home / "backups"

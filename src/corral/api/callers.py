@@ -38,6 +38,15 @@ class Authority:
     permissions: frozenset[Permission]
 
 
+def held_on(authorities: Iterable[Authority], path: str) -> frozenset[Permission]:
+    """What authorities amount to on one organisation."""
+    held: frozenset[Permission] = frozenset()
+    for authority in authorities:
+        if contains(authority.path, path):
+            held |= authority.permissions
+    return held
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     user_id: str
@@ -56,11 +65,7 @@ class Caller:
         )
 
     def permissions_on(self, path: str) -> frozenset[Permission]:
-        held: frozenset[Permission] = frozenset()
-        for authority in self.authorities:
-            if contains(authority.path, path):
-                held |= authority.permissions
-        return held
+        return held_on(self.authorities, path)
 
     def scopes(self, permission: Permission) -> list[str]:
         """The outermost paths on which the permission is held."""

@@ -10,7 +10,7 @@ from corral.api.problems import conflict
 from corral.audit.record import record
 from corral.core.ids import Kind, new_id
 from corral.core.permissions import Permission
-from corral.core.refusals import Conflict, Invalid, NotFound
+from corral.core.refusals import Conflict, Forbidden, Invalid, NotFound
 from corral.core.scopes import outermost
 from corral.events.record import publish
 from corral.identity.directory import get_user
@@ -23,6 +23,7 @@ from corral.identity.lookups import (
     find_user,
     role_by_key,
     root_of,
+    sees_user,
     user_subject,
 )
 from corral.identity.models import NewGrant, User
@@ -35,7 +36,7 @@ def join_organisation(transaction: Transaction, caller: Caller, user_id: str, no
     """Makes the person a member; once is enough."""
     row = find_user(transaction, caller, user_id)
     node = find_node(transaction, caller, node_id, Permission.PEOPLE_MANAGE)
-    if add_membership(transaction, user_id, node):
+    if _admit(transaction, caller, row, node):
         subject = user_subject(transaction, user_id, row.name)
         record(transaction, caller, "membership.create", subject, after={"organisation": node.name})
         user_changed(transaction, user_id, bump(transaction, user_id))
@@ -76,7 +77,7 @@ def give_role(transaction: Transaction, caller: Caller, user_id: str, new: NewGr
             f"{row.display_name} already has the role {wanted.name} on {node.name}.",
             "Take it first to change until when.",
         )
-    add_membership(transaction, user_id, node)
+    _admit(transaction, caller, row, node)
     record(
         transaction,
         caller,
@@ -135,6 +136,19 @@ def add_grant(
             )
         )
     return found is None
+
+
+def _admit(transaction: Transaction, caller: Caller, person: AnyRow, node: Node) -> bool:
+    """Whether the person becomes a member; seeing someone is not enough to draw them in."""
+    may = person.id == caller.user_id or sees_user(transaction, caller, person.id, Permission.PEOPLE_MANAGE)
+    if not add_membership(transaction, person.id, node):
+        return False
+    if not may:
+        raise Forbidden(
+            f"{person.display_name} belongs to organisations whose people you do not manage.",
+            f"Make a join code for {node.name}; with it they join by themselves.",
+        )
+    return True
 
 
 def refuse_last_super_administrator(transaction: Transaction, user_id: str) -> None:

@@ -182,7 +182,9 @@ def _create(
         for one in ids.values()
     ]
     transaction.run(insert(role_grant), grants)
-    transaction.run(insert(login_link), [link_row(links[name], one, now) for name, one in ids.items()])
+    transaction.run(
+        insert(login_link), [link_row(links[name], one, caller.user_id, now) for name, one in ids.items()]
+    )
     subjects = [
         (Subject("user", ids[row.name], row.name, node.path), _told(row.name, node, role)) for row in rows
     ]

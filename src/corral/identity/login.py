@@ -19,6 +19,7 @@ from corral.identity.lookups import authorities_of, root_of, user_subject
 from corral.identity.models import LoginLink, PermissionsHere, Session
 from corral.identity.organisations import IDENTITY
 from corral.identity.providers import LoginProvider, Proven
+from corral.identity.rules import controls
 from corral.identity.tables import external_login, login_link, password, session, user
 from corral.identity.throttle import count_try, counted, forgive, login_bounds
 from corral.store.database import AnyRow, Database, Transaction
@@ -73,11 +74,16 @@ async def sign_in_by_link(database: Database, secret: str, origin: Origin, rules
         return await database.write(_use_link, secret, origin, rules)
 
 
-def new_login_link(transaction: Transaction, user_id: str, lifetime: timedelta, console: str) -> LoginLink:
-    """A link that opens the console once as this person; earlier unused ones stop working."""
+def new_login_link(
+    transaction: Transaction, user_id: str, made_by: str | None, lifetime: timedelta, console: str
+) -> LoginLink:
+    """A link that opens the console once as this person; earlier unused ones stop working.
+
+    `made_by` is the person who made it, or nobody where Corral itself did at its start.
+    """
     link = make_login_link(transaction.now, lifetime, console)
     transaction.run(delete(login_link).where(login_link.c.user_id == user_id))
-    transaction.run(insert(login_link).values(link_row(link, user_id, transaction.now)))
+    transaction.run(insert(login_link).values(link_row(link, user_id, made_by, transaction.now)))
     return link
 
 
@@ -88,10 +94,11 @@ def make_login_link(now: datetime, lifetime: timedelta, console: str) -> LoginLi
     return LoginLink(secret=secret, url=f"{console}/login#once={secret}", expires_at=now + lifetime)
 
 
-def link_row(link: LoginLink, user_id: str, now: datetime) -> dict[str, Any]:
+def link_row(link: LoginLink, user_id: str, made_by: str | None, now: datetime) -> dict[str, Any]:
     return {
         "id": new_id(Kind.LOGIN_LINK, now),
         "user_id": user_id,
+        "made_by": made_by,
         "secret_hash": hash_secret(link.secret),
         "created_at": now,
         "expires_at": link.expires_at,
@@ -189,17 +196,29 @@ def _open_proven(
 def _use_link(transaction: Transaction, secret: str, origin: Origin, rules: SessionRules) -> SignedIn:
     t = login_link.c
     link = transaction.first(
-        select(t.id, t.user_id).where(t.secret_hash == hash_secret(secret), t.expires_at > transaction.now)
+        select(t.id, t.user_id, t.made_by).where(
+            t.secret_hash == hash_secret(secret), t.expires_at > transaction.now
+        )
     )
-    if link is None:
+    if link is None or not _maker_still_may(transaction, link):
         raise LoginFailed(
-            "This login link was used already or is too old.",
+            "This login link was used already, is too old, or its maker may no longer make one.",
             "Get a new one: `corral login --link` on Corral's machine, or from an administrator.",
         )
     transaction.run(delete(login_link).where(t.id == link.id))
     person = transaction.first(select(user).where(user.c.id == link.user_id))
     assert person is not None
     return open_session(transaction, person, "link", origin, rules)
+
+
+def _maker_still_may(transaction: Transaction, link: AnyRow) -> bool:
+    """A link opens what its maker could open: not an account that was given more since it was made."""
+    if link.made_by is None or link.made_by == link.user_id:
+        return True
+    if transaction.scalar(select(user.c.state).where(user.c.id == link.made_by)) != "active":
+        return False
+    held = authorities_of(transaction, link.made_by)
+    return controls(held, authorities_of(transaction, link.user_id))
 
 
 def _record_failure(transaction: Transaction, name: str, provider: str, origin: Origin, reason: str) -> None:

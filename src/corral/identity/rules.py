@@ -3,10 +3,10 @@
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from corral.api.callers import Authority, Caller
+from corral.api.callers import Authority, Caller, held_on
 from corral.api.models import is_mail
 from corral.core.permissions import Permission
 from corral.core.refusals import FieldError, Forbidden, Invalid
@@ -48,6 +48,11 @@ def require_control(caller: Caller, target: Iterable[Authority], who: str) -> No
                 f"{who} holds permissions that you do not hold: {', '.join(sorted(missing))}.",
                 "Ask someone who holds them all where that person does.",
             )
+
+
+def controls(held: Sequence[Authority], target: Iterable[Authority]) -> bool:
+    """Whether `held` amounts to all that `target` has, everywhere."""
+    return all(one.permissions <= held_on(held, one.path) for one in target)
 
 
 def effective(permissions: Iterable[str]) -> frozenset[Permission]:

@@ -149,6 +149,7 @@ login_link = Table(
     metadata,
     Column("id", identifier(), primary_key=True),
     Column("user_id", identifier(), ForeignKey("user_account.id"), nullable=False, index=True),
+    Column("made_by", identifier(), ForeignKey("user_account.id")),
     Column("secret_hash", String(SECRET_HASH_LENGTH), nullable=False, unique=True),
     Column("created_at", Instant, nullable=False),
     Column("expires_at", Instant, nullable=False, index=True),

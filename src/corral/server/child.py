@@ -165,7 +165,7 @@ async def prepare(settings: Settings, database: Database, passwords: Passwords) 
         settings.admin_password_path.unlink(missing_ok=True)
         return Prepared(None, name, None)
     lifetime = timedelta(minutes=settings.login_link_minutes)
-    link = await database.write(new_login_link, user_id, lifetime, settings.public_url)
+    link = await database.write(new_login_link, user_id, None, lifetime, settings.public_url)
     password_file = settings.admin_password_path if name == ADMINISTRATOR else None
     return Prepared(link.url, name, password_file if password_file and password_file.exists() else None)
 

@@ -67,7 +67,8 @@ def _create(transaction: Transaction, caller: Caller, new: NewUser, identity: Id
     created = users.create_user(transaction, caller, new)
     lifetime = identity.rules.given_link_lifetime
     return CreatedUser(
-        user=created, login_link=new_login_link(transaction, created.id, lifetime, identity.console)
+        user=created,
+        login_link=new_login_link(transaction, created.id, caller.user_id, lifetime, identity.console),
     )
 
 
@@ -108,7 +109,7 @@ def _link(transaction: Transaction, caller: Caller, user_id: str, identity: Iden
     if not own:
         accounts.require_new_password(transaction, user_id)
     lifetime = identity.rules.link_lifetime if own else identity.rules.given_link_lifetime
-    return new_login_link(transaction, user_id, lifetime, identity.console)
+    return new_login_link(transaction, user_id, caller.user_id, lifetime, identity.console)
 
 
 @router.get("/{user_id}/sessions")
