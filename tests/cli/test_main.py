@@ -77,11 +77,19 @@ def test_the_version_is_told_in_both_ways(corral: Corral) -> None:
     assert corral("version", "--json").json["corral"] == __version__
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_is_offered_for_the_shell(corral: Corral, shell: str) -> None:
-    shown = corral("--show-completion", shell)
+@pytest.mark.parametrize(
+    ("shell", "tells"), [("bash", "complete_bash"), ("zsh", "complete_zsh"), ("fish", "complete_fish")]
+)
+def test_completion_is_offered_for_the_shell(corral: Corral, shell: str, tells: str) -> None:
+    shown = corral("completion", shell)
     assert shown.code == 0, shown.err
-    assert "_CORRAL_COMPLETE" in shown.out
+    assert f"_CORRAL_COMPLETE={tells}" in shown.out
+
+
+def test_completion_for_another_shell_names_those_there_are(corral: Corral) -> None:
+    refused = corral("completion", "csh")
+    assert refused.code == 2
+    assert "'bash', 'zsh', 'fish'" in refused.err
 
 
 def complete(corral: Corral, words: str) -> list[str]:

@@ -34,6 +34,7 @@ _COMMANDS = {
     "doctor": _Entry("doctor", "Check what this machine has, what is missing and how to get it.", _RUN),
     "config": _Entry("config", "Show the settings and where each one came from.", _RUN),
     "db": _Entry("db", "Back up, restore and upgrade the database.", _RUN),
+    "completion": _Entry("completion", "Print the script that completes this command in a shell.", _RUN),
     "version": _Entry("version", "Show the version.", _RUN),
     "login": _Entry("login", "Sign in to a Corral, here or elsewhere.", _ACCESS),
     "logout": _Entry("logout", "Forget the saved sign-in and revoke its token.", _ACCESS),

@@ -1,0 +1,31 @@
+"""`corral completion`."""
+
+import json
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from typer.completion import get_completion_script
+
+from corral.cli.frame import Json, new_app
+
+app = new_app()
+
+
+class Shell(StrEnum):
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+@app.command()
+def completion(
+    shell: Annotated[Shell, typer.Argument(help="The shell that will read it.")],
+    as_json: Json = False,
+) -> None:
+    """Print the script that completes this command in a shell.
+
+    Try it in bash with: source <(corral completion bash). To keep it, use: corral --install-completion.
+    """
+    script = get_completion_script(prog_name="corral", complete_var="_CORRAL_COMPLETE", shell=shell.value)
+    typer.echo(json.dumps({"shell": shell.value, "script": script}, indent=2) if as_json else script)
