@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from corral.core.devices import Device
+from corral.core.nodes import Node
 from corral.scheduling.room_mix import WorkClass
 from corral.scheduling.room_nodes import DeviceModel, NodeArrays
 
@@ -52,6 +54,23 @@ def read_nodes(folder: Path) -> NodeArrays:
         model=np.array([names.index(row["model"]) for row in rows]),
         gpus=np.array([int(row["gpu"]) for row in rows]),
         pods=np.full(len(rows), PODS_PER_NODE),
+    )
+
+
+def snapshot_nodes(folder: Path) -> tuple[Node, ...]:
+    """The nodes as a snapshot has them."""
+    return tuple(
+        Node(
+            row["sn"],
+            cpu_milli=int(row["cpu_milli"]),
+            memory_mib=int(row["memory_mib"]),
+            pods=PODS_PER_NODE,
+            devices=tuple(
+                Device(f"g{number}", DEVICE_MIB[row["model"]], row["model"])
+                for number in range(int(row["gpu"]))
+            ),
+        )
+        for row in _rows(folder, NODE_FILE)
     )
 
 

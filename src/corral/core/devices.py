@@ -21,6 +21,11 @@ class Device:
     model: str = ""
     mode: DeviceMode = DeviceMode.ANY
 
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """Equal for devices that every request finds alike."""
+        return self.model, self.memory_mib, self.mode
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceUse:

@@ -77,7 +77,7 @@ class Board:
 
     def __init__(self, nodes: list[Node]) -> None:
         self.nodes = [NodeState(node, index) for index, node in enumerate(nodes)]
-        self.changed: list[int] = []  # numbers of nodes, in the order of their changes
+        self.dirty: set[int] = set()  # numbers of the nodes that changed since placement last looked
         self._log: list[tuple[Callable[[Slot, Spot, Phase], None], Slot, Spot, Phase]] = []
 
     @property
@@ -164,7 +164,7 @@ class Board:
 
     def _occupy(self, spot: Spot, phase: Phase, sign: int) -> None:
         node = self.nodes[spot.node]
-        self.changed.append(spot.node)
+        self.dirty.add(spot.node)
         amounts = (spot.amount.cpu_milli * sign, spot.amount.memory_mib * sign, sign)
         if phase is Phase.PROMISED:
             _add(node.promised, amounts)
@@ -186,7 +186,7 @@ class Board:
     def _turn(self, spot: Spot, sign: int) -> None:
         """What is at `spot` begins (or with -1 ceases) to leave."""
         node = self.nodes[spot.node]
-        self.changed.append(spot.node)
+        self.dirty.add(spot.node)
         _add(node.leaving, (spot.amount.cpu_milli * sign, spot.amount.memory_mib * sign, sign))
         for index, mib, compute in spot.devices:
             device = node.devices[index]

@@ -39,7 +39,7 @@ class Cycle:
         self.taken_for: dict[Slot, tuple[Action, str | None]] = {}
         self._classes: dict[type_key, RequestClass] = {}
         self._node_numbers = {node.node.name: node.index for node in self.board.nodes}
-        self._devices = [device for node in self.board.nodes for device in node.node.devices]
+        self._kinds = {device.kind: device for node in self.board.nodes for device in node.node.devices}
         self._device_numbers = [
             {device.id: number for number, device in enumerate(node.node.devices)}
             for node in self.board.nodes
@@ -114,7 +114,7 @@ class Cycle:
     def _total(self) -> Amount:
         nodes = self.board.nodes
         return Amount(
-            1000 * len(self._devices),
+            1000 * sum(len(node.devices) for node in nodes),
             sum(node.node.cpu_milli for node in nodes),
             sum(node.node.memory_mib for node in nodes),
         )
@@ -163,5 +163,5 @@ class Cycle:
         key = request_key(request)
         found = self._classes.get(key)
         if found is None:
-            found = self._classes[key] = RequestClass(len(self._classes), request, self._devices)
+            found = self._classes[key] = RequestClass(len(self._classes), request, self._kinds.values())
         return found

@@ -1,5 +1,7 @@
 """Classes of requests: replicas that ask for the same are fitted and scored once."""
 
+from collections.abc import Iterable
+
 from corral.core.devices import Device, DeviceMode, slice_milli
 from corral.core.nodes import Node
 from corral.core.resources import WHOLE_DEVICE_MILLI, Amount
@@ -24,7 +26,7 @@ class RequestClass:
         "sliced",
     )
 
-    def __init__(self, index: int, request: Request, devices: list[Device]) -> None:
+    def __init__(self, index: int, request: Request, kinds: Iterable[Device]) -> None:
         wanted = request.devices
         self.index = index
         self.request = request
@@ -35,7 +37,16 @@ class RequestClass:
         self.fraction_milli = wanted.fraction_milli if wanted else None
         self.compute_percent = wanted.compute_percent if wanted else 0
         self.sliced = self.slice_mib is not None or self.fraction_milli is not None
-        self.amount = Amount(self.count * self._pending_milli(devices), self.cpu_milli, self.memory_mib)
+        self.amount = Amount(self.count * self._pending_milli(kinds), self.cpu_milli, self.memory_mib)
+
+    @property
+    def is_choosy(self) -> bool:
+        """Whether it names nodes or labels."""
+        return bool(self.request.nodes or self.request.node_labels)
+
+    def share_of(self, device_memory_mib: int) -> tuple[int, int]:
+        """MiB and compute % that it takes of each device of this size."""
+        return self.slice_on(device_memory_mib) if self.sliced else (device_memory_mib, 100)
 
     def slice_on(self, device_memory_mib: int) -> tuple[int, int]:
         """MiB and compute % that one slice takes of a device of this size."""
@@ -71,9 +82,9 @@ class RequestClass:
             return False
         return all(taint in request.tolerates for taint in node.taints)
 
-    def _pending_milli(self, devices: list[Device]) -> int:
+    def _pending_milli(self, kinds: Iterable[Device]) -> int:
         """By the smallest device that could take it, when the size decides."""
-        sizes = [device.memory_mib for device in devices if self.takes_device(device)]
+        sizes = [device.memory_mib for device in kinds if self.takes_device(device)]
         return self.charge(min(sizes)) if sizes else WHOLE_DEVICE_MILLI
 
 

@@ -1,0 +1,160 @@
+"""How many decisions the scheduler makes per CPU second: whole plans of large clusters.
+
+One snapshot with much pending work goes in, one plan comes out; a decision is a workload that was placed or
+refused with its reason. Everything between the snapshot's values and the plan's values is counted, reading
+JSON is not. Each case runs in a process of its own, so that its peak of memory is its own.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+import random
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+from benchmarks import openb, report
+from corral.core.devices import Device
+from corral.core.nodes import Node
+from corral.core.queues import Queue, Quota
+from corral.core.resources import Resource
+from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, Request, Workload
+from corral.scheduling.engine import schedule
+from corral.scheduling.room_mix import WHOLE_GPU_MILLI, WorkClass
+from corral.scheduling.snapshot import Snapshot
+
+NOW = 1_000_000
+TEAMS = 8
+LARGE_NODES = 10_000
+LARGE_GPUS = 8
+LARGE_PENDING = 30_000
+GPU_MIB = 81_920
+
+
+def main() -> None:
+    arguments = report.parser("decisions", __doc__ or "")
+    arguments.add_argument(
+        "--traces", type=Path, required=True, metavar="DIR", help="folder of the openb lists"
+    )
+    arguments.add_argument("--cases", default=",".join(CASES), help="cases, joined by commas")
+    arguments.add_argument("--profile", action="store_true", help="show where the time goes instead")
+    options = arguments.parse_args()
+    names = [name.strip() for name in options.cases.split(",")]
+    for name in names:
+        if name not in CASES:
+            sys.exit(f"--cases: {name!r} is unknown; known are {', '.join(CASES)}")
+    if options.profile:
+        for name in names:
+            _profile(name, options.traces)
+        return
+    rows = []
+    for name in names:
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:
+            rows.append(alone.submit(measure, name, options.traces).result())
+    report.show("decisions", rows, options.json)
+
+
+def measure(name: str, traces: Path) -> report.Row:
+    snapshot = CASES[name](traces)
+    before = _peak_mib()
+    started = time.process_time()
+    plan = schedule(snapshot)
+    spent = time.process_time() - started
+    return {
+        "case": name,
+        "nodes": len(snapshot.nodes),
+        "pending": len(snapshot.workloads),
+        "placed": len(plan.placements),
+        "cpu_seconds": round(spent, 2),
+        "decisions_per_cpu_second": round(len(snapshot.workloads) / spent),
+        "snapshot_mib": before,
+        "peak_mib": _peak_mib(),
+    }
+
+
+def _profile(name: str, traces: Path) -> None:
+    snapshot = CASES[name](traces)
+    with cProfile.Profile() as profile:
+        schedule(snapshot)
+    print(name)
+    pstats.Stats(profile).sort_stats("tottime").print_stats(25)
+
+
+def _peak_mib() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def openb_snapshot(traces: Path) -> Snapshot:
+    """The 1,213 GPU nodes of openb, and the tasks of its default list, all pending."""
+    folder = openb.find_folder(traces)
+    return _snapshot(openb.snapshot_nodes(folder), openb.read_tasks(folder, "default"))
+
+
+def large_snapshot(_: Path) -> Snapshot:
+    """10,000 nodes with 8 GPUs, pending: one-GPU work, slices of it, and work on all 8."""
+    nodes = tuple(
+        Node(
+            f"n{index:05d}",
+            cpu_milli=128_000,
+            memory_mib=1_048_576,
+            devices=tuple(Device(f"g{number}", GPU_MIB, "H100") for number in range(LARGE_GPUS)),
+        )
+        for index in range(LARGE_NODES)
+    )
+    return _snapshot(nodes, list(_mixed_work(LARGE_PENDING)))
+
+
+def _mixed_work(count: int) -> Iterator[WorkClass]:
+    drawn = random.Random(4)
+    for _ in range(count):
+        kind = drawn.random()
+        cpu = drawn.choice((2000, 4000, 6000, 8000))
+        if kind < 0.5:
+            yield WorkClass(cpu, cpu * 8, gpus=1, gpu_milli=WHOLE_GPU_MILLI)
+        elif kind < 0.85:
+            yield WorkClass(cpu, cpu * 4, gpus=1, gpu_milli=drawn.choice((125, 250, 500)))
+        else:
+            yield WorkClass(96_000, 786_432, gpus=LARGE_GPUS, gpu_milli=WHOLE_GPU_MILLI)
+
+
+def _snapshot(nodes: tuple[Node, ...], works: Sequence[WorkClass]) -> Snapshot:
+    share = WHOLE_GPU_MILLI * sum(len(node.devices) for node in nodes) // TEAMS
+    queues = (
+        Queue("all"),
+        *(
+            Queue(f"team{number}", "all", quotas={"default": {Resource.GPU_MILLI: Quota(guarantee=share)}})
+            for number in range(TEAMS)
+        ),
+    )
+    workloads = tuple(
+        Workload(
+            f"w{number:05d}",
+            f"team{number % TEAMS}",
+            (ReplicaGroup("main", request=_request(work), replicas=(Replica("0"),)),),
+            created=NOW - len(works) + number,
+        )
+        for number, work in enumerate(works)
+    )
+    return Snapshot(NOW, nodes, queues, workloads)
+
+
+def _request(work: WorkClass) -> Request:
+    devices = None
+    if work.gpus:
+        fraction = work.gpu_milli if work.gpu_milli < WHOLE_GPU_MILLI else None
+        devices = DeviceRequest(work.gpus, fraction_milli=fraction, models=work.models)
+    return Request(work.cpu_milli, work.memory_mib, devices)
+
+
+CASES: dict[str, Callable[[Path], Snapshot]] = {
+    "openb": openb_snapshot,
+    "large": large_snapshot,
+}
+
+if __name__ == "__main__":
+    main()
