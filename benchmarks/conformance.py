@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.report import parser, show
 from corral.core.devices import Device, DeviceUse
-from corral.core.nodes import Node
+from corral.core.nodes import Node, Pool, Topology
 from corral.core.plans import Action
 from corral.core.queues import Queue, Quota
 from corral.core.resources import Resource
@@ -28,6 +28,7 @@ from corral.core.workloads import (
     ReplicaGroup,
     ReplicaState,
     Request,
+    TopologyRequest,
     Workload,
 )
 from corral.scheduling.config import Config
@@ -84,6 +85,33 @@ def snapshot_of(cluster: Json) -> Snapshot:
         nodes=tuple(_node(name, node) for name, node in cluster["nodes"].items()),
         queues=tuple(_queue(queue) for queue in cluster["queues"]),
         workloads=tuple(_workload(job, seats) for job in cluster["jobs"]),
+        pools=(Pool("default", topologies=_topologies(cluster.get("topologies") or [])),),
+    )
+
+
+def _topologies(recorded: list[Json] | dict[str, Any]) -> tuple[Topology, ...]:
+    """By name, each a list of label keys, bare or as objects that name one."""
+    if isinstance(recorded, dict):
+        recorded = [{"name": name, "levels": levels} for name, levels in recorded.items()]
+    return tuple(
+        Topology(each["name"], tuple(_label_key(level) for level in each["levels"])) for each in recorded
+    )
+
+
+def _label_key(level: str | Json) -> str:
+    return level if isinstance(level, str) else str(next(iter(level.values())))
+
+
+def _topology_request(spec: Json) -> TopologyRequest | None:
+    asked = spec.get("topology_constraint") or spec.get("topology")
+    if not asked or not asked.get("topology"):
+        return None
+    required = asked.get("required_level") or asked.get("required")
+    preferred = asked.get("preferred_level") or asked.get("preferred")
+    return (
+        TopologyRequest(asked["topology"], required or None, preferred or None)
+        if required or preferred
+        else None
     )
 
 
@@ -151,6 +179,7 @@ def _workload(job: Json, seats: _Seats) -> Workload:
         preemption_delay_seconds=int(job.get("preemption_delay_s") or 0),
         stale_since=None if stale is None else NOW - int(stale),
         stale_grace_seconds=0 if stale is not None else None,
+        topology=_topology_request(job),
     )
 
 
@@ -162,13 +191,22 @@ def _group(spec: Json, tasks: dict[str, list[Json]], preemptible: bool, seats: _
         if members:
             replicas = tuple(_replica(task, seats) for task in members)
             minimum = min(leaf["min_available"], len(replicas))
-            below.append(ReplicaGroup(leaf["name"], minimum, replicas=replicas, preemptible=preemptible))
+            below.append(
+                ReplicaGroup(
+                    leaf["name"],
+                    minimum,
+                    replicas=replicas,
+                    preemptible=preemptible,
+                    topology=_topology_request(leaf),
+                )
+            )
     minimum = spec.get("min_available")
     return ReplicaGroup(
         spec["name"],
         None if minimum is None else min(minimum, len(below)),
         groups=tuple(below),
         preemptible=preemptible,
+        topology=_topology_request(spec),
     )
 
 

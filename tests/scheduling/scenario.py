@@ -4,11 +4,13 @@
     queues: {team: {guarantee: 4, limit: 6, weight: 1, priority: 0, parent: dept, policy: fixed}}
     workloads:
       job: {queue: team, gpus: 2, replicas: 3, min: 2, priority: 5, age: 60, at: [n0, n0], preemptible: false}
+    topologies: {net: [zone, rack]}     levels as label keys; `in: a/r1` gives a node its labels
     rounds: 2                           how many cycles it may take
     actions: [allocate]                 all of them when left out
     then: {job: [n0, n0]}               the nodes it runs on in the end, or how many replicas run
 
 `at` lists where replicas run; `n0/1` names the device, `~n0` one that is releasing, `!n0` one that is stuck.
+A workload or group asks with `required: rack` and `preferred: node` for a domain of the only topology.
 Every queue has a guarantee of 0 GPUs unless it says otherwise; CPU is not divided unless it says so.
 """
 
@@ -19,11 +21,19 @@ from typing import Any
 import yaml
 
 from corral.core.devices import Device, DeviceUse
-from corral.core.nodes import Arrangement, Node, Pool
+from corral.core.nodes import Arrangement, Node, Pool, Topology
 from corral.core.plans import ALL_ACTIONS, Action
 from corral.core.queues import Queue, QueuePolicy, Quota
 from corral.core.resources import Resource
-from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, ReplicaState, Request, Workload
+from corral.core.workloads import (
+    DeviceRequest,
+    Replica,
+    ReplicaGroup,
+    ReplicaState,
+    Request,
+    TopologyRequest,
+    Workload,
+)
 from corral.scheduling.config import Config
 from corral.scheduling.snapshot import Snapshot
 
@@ -55,15 +65,17 @@ def load_scenarios() -> list[Scenario]:
 def read_scenario(name: str, spec: Spec) -> Scenario:
     unknown = set(spec) - {
         "nodes", "queues", "workloads", "pool", "history", "rounds", "actions", "then", "reasons",
+        "topologies",
     }  # fmt: skip
     assert not unknown, f"{name}: unknown {unknown}"
-    nodes = tuple(_node(key, value) for key, value in spec["nodes"].items())
+    topologies = tuple(Topology(key, tuple(levels)) for key, levels in spec.get("topologies", {}).items())
+    nodes = tuple(_node(key, value, topologies) for key, value in spec["nodes"].items())
     queues = tuple(_queue(key, value, index) for index, (key, value) in enumerate(spec["queues"].items()))
     seats = _Seats(nodes)
     workloads = tuple(_workload(key, value, seats) for key, value in spec["workloads"].items())
     return Scenario(
         name,
-        Snapshot(NOW, nodes, queues, workloads, pools=(_pool(spec.get("pool", {})),)),
+        Snapshot(NOW, nodes, queues, workloads, pools=(_pool(spec.get("pool", {}), topologies),)),
         Config(history_milli=round(spec.get("history", 0) * 1000)),
         tuple(Action(action) for action in spec.get("actions", ALL_ACTIONS)),
         spec.get("rounds", 1),
@@ -72,17 +84,21 @@ def read_scenario(name: str, spec: Spec) -> Scenario:
     )
 
 
-def _pool(spec: Spec) -> Pool:
+def _pool(spec: Spec, topologies: tuple[Topology, ...]) -> Pool:
     return Pool(
         "default",
         arrangement=Arrangement(spec.get("arrangement", "packing")),
         unit_gpu_milli=spec.get("unit", 1000),
         priority_across_queues=spec.get("priority_across_queues", False),
+        topologies=topologies,
     )
 
 
-def _node(name: str, spec: Spec | int) -> Node:
+def _node(name: str, spec: Spec | int, topologies: tuple[Topology, ...] = ()) -> Node:
     known = {"gpus": spec} if isinstance(spec, int) else spec
+    labels = dict(known.get("labels", {}))
+    if "in" in known:
+        labels.update(zip(topologies[0].levels, known["in"].split("/"), strict=False))
     devices = tuple(
         Device(f"{name}/{index}", known.get("gpu_mib", DEVICE_MIB), known.get("model", ""))
         for index in range(known["gpus"])
@@ -93,7 +109,7 @@ def _node(name: str, spec: Spec | int) -> Node:
         memory_mib=known.get("memory_mib", 1_000_000),
         pods=known.get("pods", 110),
         devices=devices,
-        labels=known.get("labels", {}),
+        labels=labels,
         taints=tuple(known.get("taints", ())),
     )
 
@@ -139,7 +155,9 @@ class _Seats:
 
 
 def _workload(name: str, spec: Spec, seats: _Seats) -> Workload:
-    specs = spec.get("groups", {"main": spec})
+    specs = spec.get("groups", {"main": {}})
+    spec = dict(spec)
+    topology = _topology(spec) if len(specs) > 1 else None
     groups = tuple(_group(f"{name}-{key}", {**spec, **value}, seats) for key, value in specs.items())
     return Workload(
         name,
@@ -151,16 +169,29 @@ def _workload(name: str, spec: Spec, seats: _Seats) -> Workload:
         preemption_delay_seconds=spec.get("delay", 0),
         stale_since=NOW - spec["stale"] if "stale" in spec else None,
         stale_grace_seconds=spec.get("grace", 60),
+        topology=topology,
     )
 
 
+def _topology(spec: Spec) -> TopologyRequest | None:
+    """Taken out of the spec: what is asked of a whole is not asked of each of its parts."""
+    required, preferred = spec.pop("required", None), spec.pop("preferred", None)
+    name = spec.pop("topology", "net")
+    return TopologyRequest(name, required, preferred) if required or preferred else None
+
+
 def _group(name: str, spec: Spec, seats: _Seats) -> ReplicaGroup:
+    topology = _topology(spec)
     if "nested" in spec:
         below = tuple(_group(f"{name}-{key}", {**spec, "nested": None, **value}, seats)
                       for key, value in spec["nested"].items()) if spec["nested"] else ()  # fmt: skip
         if below:
             return ReplicaGroup(
-                name, spec.get("min_groups"), groups=below, preemptible=spec.get("preemptible", True)
+                name,
+                spec.get("min_groups"),
+                groups=below,
+                preemptible=spec.get("preemptible", True),
+                topology=topology,
             )
     request = _request(spec)
     spots = spec.get("at", [])
@@ -170,7 +201,9 @@ def _group(name: str, spec: Spec, seats: _Seats) -> ReplicaGroup:
         for index in range(count)
     )
     minimum = spec.get("min", count)
-    return ReplicaGroup(name, minimum, request, replicas, preemptible=spec.get("preemptible", True))
+    return ReplicaGroup(
+        name, minimum, request, replicas, preemptible=spec.get("preemptible", True), topology=topology
+    )
 
 
 def _request(spec: Spec) -> Request:

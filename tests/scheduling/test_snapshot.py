@@ -162,3 +162,34 @@ def test_all_wrong_places_are_named_at_once() -> None:
     changed = _set("workloads/0/queue", "b")
     changed["nodes"][0]["cpu_milli"] = -1
     assert set(refused(changed)) == {"workloads[0].queue", "nodes[0].cpu_milli"}
+
+
+NET = {"name": "default", "topologies": [{"name": "net", "levels": ["zone", "rack"]}]}
+
+
+@pytest.mark.parametrize(
+    ("wish", "place"),
+    [
+        ({"topology": "other", "required": "rack"}, "topology.topology"),
+        ({"topology": "net", "required": "row"}, "topology.required"),
+        ({"topology": "net", "preferred": "row"}, "topology.preferred"),
+        ({"topology": "net", "required": "rack", "preferred": "zone"}, "topology.preferred"),
+        ({"topology": "net"}, "topology"),
+    ],
+)
+def test_wrong_wish_for_a_topology_is_named(wish: dict[str, str], place: str) -> None:
+    for path in ("workloads/0/topology", "workloads/0/groups/0/topology"):
+        changed = _set(path, wish)
+        changed["pools"] = [NET]
+        owner = "workloads[0]" if path.count("/") == 2 else "workloads[0].groups[0]"
+        assert refused(changed) == [f"{owner}.{place}"]
+
+
+@pytest.mark.parametrize(
+    ("levels", "place"),
+    [([], "levels"), (["zone", "zone"], "levels[1]"), (["zone", "node"], "levels[1]")],
+)
+def test_levels_of_a_topology_are_named_once_and_never_node(levels: list[str], place: str) -> None:
+    changed = document()
+    changed["pools"] = [{"name": "default", "topologies": [{"name": "net", "levels": levels}]}]
+    assert refused(changed) == [f"pools[0].topologies[0].{place}"]

@@ -7,6 +7,9 @@ from enum import StrEnum
 from corral.core.devices import Device
 from corral.core.resources import WHOLE_DEVICE_MILLI
 
+# The tightest level of every topology; it needs no label.
+NODE_LEVEL = "node"
+
 
 class Arrangement(StrEnum):
     """Packing fills a node before the next one; spreading takes the emptiest."""
@@ -29,6 +32,18 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class Topology:
+    """How near nodes are to each other: keys of node labels, the widest level first, each node last of all.
+
+    A domain of a level are the nodes that agree in its label and in all wider ones. A node that lacks one
+    of these labels is in no domain of that level.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Pool:
     """The nodes that carry `labels`; every node is in exactly one pool.
 
@@ -41,3 +56,4 @@ class Pool:
     arrangement: Arrangement = Arrangement.PACKING
     unit_gpu_milli: int = WHOLE_DEVICE_MILLI
     priority_across_queues: bool = False
+    topologies: tuple[Topology, ...] = ()

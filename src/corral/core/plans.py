@@ -58,6 +58,7 @@ class ReasonKind(StrEnum):
     OVER_GUARANTEE = "over_guarantee"
     KEPT_BY_FIXED_QUEUES = "kept_by_fixed_queues"
     NO_ROOM = "no_room"
+    NO_DOMAIN = "no_domain"
     MEMBERS_LEAVING = "members_leaving"
     NOT_TRIED = "not_tried"
 
@@ -68,9 +69,10 @@ class Reason:
 
     For bounds: `used` + `asked` would pass `bound` of `resource`, at `queue` if it is that of a queue.
     For `no_room`: `asked` replicas were to start together, `used` of them found a place, and
-    `failed_checks` says on how many nodes the first one failed which check. For `members_leaving`: `asked`
-    replicas wait until the others of their gang have left. For `not_tried`: it would fit, but the actions
-    that were asked for did not place it.
+    `failed_checks` says on how many nodes the first one failed which check. For `no_domain`: no one of the
+    `bound` domains of the required `level` has room for more than `used` of `asked`. For `members_leaving`:
+    `asked` replicas wait until the others of their gang have left. For `not_tried`: it would fit, but the
+    actions that were asked for did not place it.
     """
 
     kind: ReasonKind
@@ -80,6 +82,7 @@ class Reason:
     queue: str | None = None
     resource: Resource | None = None
     failed_checks: Mapping[str, int] = field(default_factory=dict)
+    level: str | None = None
 
 
 class SearchResult(StrEnum):

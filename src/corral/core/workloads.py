@@ -43,6 +43,15 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class TopologyRequest:
+    """All members are in one domain of the `required` level, if possible of the tighter `preferred` one."""
+
+    topology: str
+    required: str | None = None
+    preferred: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Replica:
     """`request` replaces that of the group where a replica differs."""
 
@@ -66,6 +75,7 @@ class ReplicaGroup:
     replicas: tuple[Replica, ...] = ()
     groups: tuple["ReplicaGroup", ...] = ()
     preemptible: bool = True
+    topology: TopologyRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +96,4 @@ class Workload:
     preemption_delay_seconds: int = 0
     stale_since: int | None = None
     stale_grace_seconds: int | None = DEFAULT_STALE_GRACE_SECONDS
+    topology: TopologyRequest | None = None

@@ -1,18 +1,16 @@
 """Checks of a snapshot that its form cannot make: every wrong place is named, nothing is guessed."""
 
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Iterator
 
 from corral.core.nodes import Node
 from corral.core.queues import Queue
 from corral.core.refusals import FieldError, Invalid
 from corral.core.resources import UNLIMITED
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Request, Workload
+from corral.scheduling.check_topology import TopologyChecker, check_levels
+from corral.scheduling.checking import numbered, quantities, unique
 from corral.scheduling.snapshot import Snapshot
 
-# Far above any cluster, and far below where exact shares would need more bits.
-LARGEST = 1 << 44
-_T = TypeVar("_T")
 _HOLDING = {ReplicaState.RUNNING, ReplicaState.RELEASING, ReplicaState.STUCK}
 
 
@@ -32,12 +30,15 @@ def check_snapshot(snapshot: Snapshot) -> None:
 
 
 def _pools(snapshot: Snapshot) -> Iterator[FieldError]:
-    yield from _unique("pools", (pool.name for pool in snapshot.pools))
+    yield from unique("pools", (pool.name for pool in snapshot.pools))
     if not snapshot.pools:
         yield FieldError("pools", "There is no pool.", "Name at least one pool, or leave the field out.")
-    for place, pool in _numbered("pools", snapshot.pools):
+    for place, pool in numbered("pools", snapshot.pools):
         if pool.unit_gpu_milli < 1:
             yield FieldError(f"{place}.unit_gpu_milli", "The unit of division is below 1.", "Use 1 to 1000.")
+        yield from unique(f"{place}.topologies", (topology.name for topology in pool.topologies))
+        for at, topology in numbered(f"{place}.topologies", pool.topologies):
+            yield from check_levels(at, topology)
 
 
 def pools_of(node: Node, snapshot: Snapshot) -> list[str]:
@@ -50,12 +51,12 @@ def pools_of(node: Node, snapshot: Snapshot) -> list[str]:
 
 
 def _nodes(snapshot: Snapshot) -> Iterator[FieldError]:
-    yield from _unique("nodes", (node.name for node in snapshot.nodes))
-    for place, node in _numbered("nodes", snapshot.nodes):
-        yield from _quantities(place, cpu_milli=node.cpu_milli, memory_mib=node.memory_mib, pods=node.pods)
-        yield from _unique(f"{place}.devices", (device.id for device in node.devices), "id")
-        for at, device in _numbered(f"{place}.devices", node.devices):
-            yield from _quantities(at, least=1, memory_mib=device.memory_mib)
+    yield from unique("nodes", (node.name for node in snapshot.nodes))
+    for place, node in numbered("nodes", snapshot.nodes):
+        yield from quantities(place, cpu_milli=node.cpu_milli, memory_mib=node.memory_mib, pods=node.pods)
+        yield from unique(f"{place}.devices", (device.id for device in node.devices), "id")
+        for at, device in numbered(f"{place}.devices", node.devices):
+            yield from quantities(at, least=1, memory_mib=device.memory_mib)
         found = pools_of(node, snapshot)
         if len(found) != 1:
             said = f"in the pools {', '.join(found)}" if found else "in no pool"
@@ -65,10 +66,10 @@ def _nodes(snapshot: Snapshot) -> Iterator[FieldError]:
 
 
 def _queues(snapshot: Snapshot) -> Iterator[FieldError]:
-    yield from _unique("queues", (queue.name for queue in snapshot.queues))
+    yield from unique("queues", (queue.name for queue in snapshot.queues))
     by_name = {queue.name: queue for queue in snapshot.queues}
     pools = {pool.name for pool in snapshot.pools}
-    for place, queue in _numbered("queues", snapshot.queues):
+    for place, queue in numbered("queues", snapshot.queues):
         if queue.parent is not None and queue.parent not in by_name:
             yield FieldError(f"{place}.parent", f"There is no queue {queue.parent!r}.", "Name a queue.")
         elif _is_in_cycle(queue, by_name):
@@ -78,10 +79,10 @@ def _queues(snapshot: Snapshot) -> Iterator[FieldError]:
                 yield FieldError(f"{place}.quotas.{pool}", f"There is no pool {pool!r}.", "Name a pool.")
             for resource, quota in quotas.items():
                 at = f"{place}.quotas.{pool}.{resource}"
-                yield from _quantities(at, least=UNLIMITED, guarantee=quota.guarantee, limit=quota.limit)
-                yield from _quantities(at, weight=quota.weight, usage_ppm=quota.usage_ppm)
+                yield from quantities(at, least=UNLIMITED, guarantee=quota.guarantee, limit=quota.limit)
+                yield from quantities(at, weight=quota.weight, usage_ppm=quota.usage_ppm)
         for name in ("reclaim_min_runtime_seconds", "preempt_min_runtime_seconds"):
-            yield from _quantities(place, **{name: getattr(queue, name) or 0})
+            yield from quantities(place, **{name: getattr(queue, name) or 0})
 
 
 def _is_in_cycle(queue: Queue, by_name: dict[str, Queue]) -> bool:
@@ -96,12 +97,12 @@ def _is_in_cycle(queue: Queue, by_name: dict[str, Queue]) -> bool:
 
 
 def _workloads(snapshot: Snapshot) -> Iterator[FieldError]:
-    yield from _unique("workloads", (workload.name for workload in snapshot.workloads))
+    yield from unique("workloads", (workload.name for workload in snapshot.workloads))
     queues = {queue.name for queue in snapshot.queues}
     parents = {queue.parent for queue in snapshot.queues}
     pools = {pool.name for pool in snapshot.pools}
     checker = _WorkloadChecker(snapshot)
-    for place, workload in _numbered("workloads", snapshot.workloads):
+    for place, workload in numbered("workloads", snapshot.workloads):
         if workload.queue not in queues:
             yield FieldError(f"{place}.queue", f"There is no queue {workload.queue!r}.", "Name a queue.")
         elif workload.queue in parents:
@@ -113,7 +114,7 @@ def _workloads(snapshot: Snapshot) -> Iterator[FieldError]:
                 yield FieldError(f"{place}.pools[{index}]", f"There is no pool {pool!r}.", "Name a pool.")
         if not workload.groups:
             yield FieldError(f"{place}.groups", "There is no group.", "Give it at least one group.")
-        yield from _quantities(
+        yield from quantities(
             place,
             created=workload.created,
             preemption_delay_seconds=workload.preemption_delay_seconds,
@@ -131,13 +132,15 @@ class _WorkloadChecker:
             (device.memory_mib for node in snapshot.nodes for device in node.devices), default=0
         )
         self.pools = {node.name: pools_of(node, snapshot) for node in snapshot.nodes}
+        self.topologies = TopologyChecker(snapshot)
 
     def check(self, place: str, workload: Workload) -> Iterator[FieldError]:
         names: list[str] = []
         homes: set[str] = set()
-        for at, group in _numbered(f"{place}.groups", workload.groups):
+        yield from self.topologies.check(f"{place}.topology", workload.topology, workload)
+        for at, group in numbered(f"{place}.groups", workload.groups):
             yield from self._group(at, group, workload, names, homes)
-        yield from _unique(f"{place} (replicas)", names)
+        yield from unique(f"{place} (replicas)", names)
         if len(homes) > 1:
             yield FieldError(
                 f"{place}.groups", f"It runs in the pools {', '.join(sorted(homes))}.", "Run it in one."
@@ -158,25 +161,26 @@ class _WorkloadChecker:
                 "Lower the minimum, or add replicas.",
             )
         yield from self._request(f"{place}.request", group.request)
-        for at, below in _numbered(f"{place}.groups", group.groups):
+        yield from self.topologies.check(f"{place}.topology", group.topology, workload)
+        for at, below in numbered(f"{place}.groups", group.groups):
             yield from self._group(at, below, workload, names, homes)
-        for at, replica in _numbered(f"{place}.replicas", group.replicas):
+        for at, replica in numbered(f"{place}.replicas", group.replicas):
             names.append(replica.name)
             if replica.request is not None:
                 yield from self._request(f"{at}.request", replica.request)
             yield from self._replica(at, replica, replica.request or group.request, workload, homes)
 
     def _request(self, place: str, request: Request) -> Iterator[FieldError]:
-        yield from _quantities(place, cpu_milli=request.cpu_milli, memory_mib=request.memory_mib)
+        yield from quantities(place, cpu_milli=request.cpu_milli, memory_mib=request.memory_mib)
         wanted = request.devices
         if wanted is None:
             return
         at = f"{place}.devices"
-        yield from _quantities(at, least=1, count=wanted.count)
+        yield from quantities(at, least=1, count=wanted.count)
         if wanted.memory_mib is not None and wanted.fraction_milli is not None:
             yield FieldError(at, "A slice is asked for by memory and by fraction.", "Use one of the two.")
         if wanted.memory_mib is not None:
-            yield from _quantities(at, least=1, memory_mib=wanted.memory_mib)
+            yield from quantities(at, least=1, memory_mib=wanted.memory_mib)
             if wanted.memory_mib > self.largest_device:
                 yield FieldError(
                     f"{at}.memory_mib",
@@ -222,30 +226,3 @@ class _WorkloadChecker:
                 yield FieldError(
                     f"{at}.memory_mib", "It is not between 1 and the device's memory.", "Correct it."
                 )
-
-
-def _numbered(field: str, items: Iterable[_T]) -> Iterator[tuple[str, _T]]:
-    for index, item in enumerate(items):
-        yield f"{field}[{index}]", item
-
-
-def _unique(field: str, names: Iterable[str], key: str = "name") -> Iterator[FieldError]:
-    seen: dict[str, int] = {}
-    for index, name in enumerate(names):
-        if name in seen:
-            yield FieldError(
-                f"{field}[{index}].{key}",
-                f"{name!r} is also the {key} of {field}[{seen[name]}].",
-                f"Give each its own {key}.",
-            )
-        seen.setdefault(name, index)
-
-
-def _quantities(place: str, least: int = 0, **numbers: int) -> Iterator[FieldError]:
-    for name, number in numbers.items():
-        if not least <= number <= LARGEST:
-            yield FieldError(
-                f"{place}.{name}",
-                f"{number} is not between {least} and {LARGEST}.",
-                "Use a number in between.",
-            )

@@ -31,7 +31,7 @@ class Cycle:
         self.pool = pool
         self.config = config
         self.board = Board(sorted(nodes, key=lambda node: node.name))
-        self.placer = Placer(self.board, pool.arrangement)
+        self.placer = Placer(self.board, pool)
         self.tree = Tree(queues, pool.name)
         self.works: list[WorkState] = []
         self.reasons: dict[WorkState, Reason] = {}
@@ -90,7 +90,7 @@ class Cycle:
         found = self.placer.place(chunk, rehearsal=rehearsal, keep=keep)
         if found == len(chunk.slots):
             return None
-        return Reason(ReasonKind.NO_ROOM, found, len(chunk.slots))
+        return self.placer.no_room(chunk, found)
 
     def pending(self) -> list[WorkState]:
         """Workloads that could get more, without those that this cycle evicted."""

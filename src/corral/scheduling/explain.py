@@ -48,6 +48,11 @@ def sentence(reason: Reason) -> str:
         return f"{reason.asked} wait until the others of their gang have left"
     if reason.kind is ReasonKind.NOT_TRIED:
         return "there is room, but it is kept for others in this cycle or the action was not asked for"
+    if reason.kind is ReasonKind.NO_DOMAIN:
+        return (
+            f"room for at most {reason.used} of {reason.asked} that start together"
+            f" in any one {reason.level} of {reason.bound}"
+        )
     return f"{reason.used} of {reason.asked} that start together found a place"
 
 
@@ -68,6 +73,9 @@ def _remedy(reason: Reason) -> str:
         return f"{_amount(reason, over)} more in the pool, or smaller guarantees of fixed queues."
     if reason.kind is ReasonKind.NO_ROOM:
         return f"room for {reason.asked - reason.used} more of its replicas."
+    if reason.kind is ReasonKind.NO_DOMAIN:
+        more = reason.asked - reason.used
+        return f"room for {more} more of its replicas in one {reason.level}, or a wider required level."
     return "the next cycle."
 
 

@@ -1,6 +1,7 @@
 """What a cycle decided, as a plan."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from corral.core.devices import DeviceUse
 from corral.core.holds import Claim
@@ -66,7 +67,7 @@ def _current_reason(cycle: Cycle, work: WorkState) -> Reason:
         cycle.board.undo(mark)
         return Reason(ReasonKind.NOT_TRIED, found, found)
     failed = cycle.placer.failed_checks(chunk.slots[found].request) if found == 0 else {}
-    return Reason(ReasonKind.NO_ROOM, found, len(chunk.slots), failed_checks=failed)
+    return replace(cycle.placer.no_room(chunk, found), failed_checks=failed)
 
 
 def _dropped(

@@ -1,23 +1,28 @@
 """Place: the best node for a replica, its devices there, and whole chunks all or nothing."""
 
-from corral.core.nodes import Arrangement
+from corral.core.nodes import Arrangement, Pool
+from corral.core.plans import Reason, ReasonKind
 from corral.core.resources import Amount
 from corral.scheduling.board import Board, DeviceState
+from corral.scheduling.capacity import Capacity
 from corral.scheduling.fit import fitting_devices, totals_fit
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.scores import Scores
 from corral.scheduling.stock import Stock
+from corral.scheduling.topology import Gatherer, Levels, Mask
 from corral.scheduling.work import Chunk, Phase, Slot, Spot
 
 
 class Placer:
     """Finds places on a board."""
 
-    def __init__(self, board: Board, arrangement: Arrangement) -> None:
+    def __init__(self, board: Board, pool: Pool) -> None:
         self._board = board
-        self._spread = arrangement is Arrangement.SPREADING
+        self._spread = pool.arrangement is Arrangement.SPREADING
         self._stock: Stock | None = None
         self._scores: dict[tuple[int, bool], Scores] = {}
+        self.levels = Levels(pool, [node.node for node in board.nodes])
+        self._gatherer = Gatherer(board, self.levels, Capacity(self._scores_of), spread=self._spread)
 
     def place(self, chunk: Chunk, *, rehearsal: bool = False, keep: bool = False) -> int:
         """Gives every replica of the chunk a spot, or none; returns how many found one.
@@ -26,44 +31,74 @@ class Placer:
         this cycle evicted stays where it was if it still can. If one of
         them must wait for a release, all wait: a gang starts together.
         """
-        board = self._board
-        mark = board.mark
-        waits = False
-        given: list[Slot] = []
-        for found, slot in enumerate(chunk.slots):
-            if keep and slot.base is not None and board.can_keep(slot):
-                board.keep(slot)
-                continue
-            scores = self._scores_of(slot.request, rehearsal=rehearsal)
-            node = scores.best()
-            if node is None:
-                board.undo(mark)
-                return found
-            spot, later = self._spot(node, scores, rehearsal=rehearsal)
-            if slot.base is not None and _is_as_good(slot.base, spot, slot) and board.can_keep(slot):
-                board.keep(slot)
-                continue
-            # What is evicted and goes elsewhere has to end before it can start.
-            waits = waits or later or slot.base is not None
-            board.give(slot, spot, Phase.PROMISED if later else Phase.PLACED)
-            given.append(slot)
-        if waits:
-            self._postpone(given)
-        return len(chunk.slots)
+        mark = self._board.mark
+        if chunk.work.bond is None:
+            found = self._put_all(chunk.slots, rehearsal=rehearsal, keep=keep)
+        else:
+            found = self._gatherer.put(
+                chunk,
+                lambda slot, mask: self._put(slot, mask, rehearsal=rehearsal, keep=keep),
+                rehearsal=rehearsal,
+            )
+        if found < len(chunk.slots):
+            self._board.undo(mark)
+            return found
+        # What is evicted and goes elsewhere has to end before it can start.
+        if any(
+            slot.new is not None and (slot.base is not None or slot.new_phase is Phase.PROMISED)
+            for slot in chunk.slots
+        ):
+            self._postpone(chunk.slots)
+        return found
+
+    def no_room(self, chunk: Chunk, found: int) -> Reason:
+        """The reason when only `found` replicas of a chunk could be placed."""
+        asked = len(chunk.slots)
+        bond = chunk.work.bond
+        wish = bond.required() if bond is not None else None
+        if wish is None or wish.required is None:
+            return Reason(ReasonKind.NO_ROOM, found, asked)
+        level = self.levels.at(wish.topology, wish.required)
+        most = self._gatherer.most_in_one(level, chunk.slots)
+        used = most if most < asked else found
+        return Reason(ReasonKind.NO_DOMAIN, used, asked, len(level.names), level=wish.required)
 
     def failed_checks(self, request: RequestClass) -> dict[str, int]:
         """On how many nodes the request fails which check first."""
         return self._scores_of(request, rehearsal=False).failed_checks()
 
+    def _put_all(self, slots: list[Slot], *, rehearsal: bool, keep: bool) -> int:
+        for found, slot in enumerate(slots):
+            if not self._put(slot, None, rehearsal=rehearsal, keep=keep):
+                return found
+        return len(slots)
+
+    def _put(self, slot: Slot, mask: Mask | None, *, rehearsal: bool, keep: bool) -> bool:
+        """Gives one replica a spot, on a node of the mask if there is one."""
+        board = self._board
+        base = slot.base
+        if keep and base is not None and (mask is None or mask[base.node]) and board.can_keep(slot):
+            board.keep(slot)
+            return True
+        scores = self._scores_of(slot.request, rehearsal=rehearsal)
+        node = scores.best(None if mask is None else mask.nonzero()[0])
+        if node is None:
+            return False
+        spot, later = self._spot(node, scores, rehearsal=rehearsal)
+        if base is not None and _is_as_good(base, spot, slot) and board.can_keep(slot):
+            board.keep(slot)
+        else:
+            board.give(slot, spot, Phase.PROMISED if later else Phase.PLACED)
+        return True
+
     def _postpone(self, slots: list[Slot]) -> None:
         for slot in slots:
-            if slot.new_phase is Phase.PLACED:
-                spot = slot.new
-                assert spot is not None
+            spot = slot.new
+            if spot is not None and slot.new_phase is Phase.PLACED:
                 self._board.take(slot)
                 self._board.give(slot, spot, Phase.PROMISED)
 
-    def _scores_of(self, request: RequestClass, *, rehearsal: bool) -> Scores:
+    def _scores_of(self, request: RequestClass, *, rehearsal: bool = False) -> Scores:
         """The scores of a class; the arrays behind them show the board as it is now."""
         if self._stock is None:
             self._stock = Stock(self._board)

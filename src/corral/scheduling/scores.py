@@ -26,7 +26,7 @@ class Scores:
 
     def __init__(self, stock: Stock, request: RequestClass, *, spread: bool, rehearsal: bool) -> None:
         self.request = request
-        self._stock = stock
+        self.stock = stock
         self._spread = spread
         self._rehearsal = rehearsal
         self._array: Integers = np.full(len(stock.differs), NOWHERE, np.int64)
@@ -60,7 +60,7 @@ class Scores:
 
     def usable(self, node: int) -> tuple[int, ...]:
         """The numbers of the devices of a node whose model, mode and size allow the request."""
-        kinds = self._stock.kinds_on[node]
+        kinds = self.stock.kinds_on[node]
         found = self._usable.get(kinds)
         if found is None:
             found = tuple(index for index, kind in enumerate(kinds) if self._takes[kind])
@@ -69,7 +69,7 @@ class Scores:
 
     def failed_checks(self) -> dict[str, int]:
         """On how many nodes which check is the first to fail, even after waiting for what is leaving."""
-        stock, request, later = self._stock, self.request, self._stock.later
+        stock, request, later = self.stock, self.request, self.stock.later
         everywhere = np.arange(len(self._array))
         passed = {
             Check.LABELS: np.ones_like(stock.differs) if self.allowed is None else self.allowed,
@@ -90,15 +90,34 @@ class Scores:
 
     def fitting(self, left: Left, among: Integers) -> Flags:
         """[node, device]: whether it has room for one slice, or for the whole."""
-        stock = self._stock
+        stock = self.stock
         kind = stock.kind.take(among, axis=0)
         fits: Flags = left.mib.take(among, axis=0) >= self._mib.take(kind)
         if self._compute is not None:
             fits &= left.compute.take(among, axis=0) >= self._compute.take(kind)
         return fits
 
+    def rooms(self, left: Left) -> Integers:
+        """For how many replicas each node has room."""
+        request = self.request
+        rooms: Integers = left.pods.copy()
+        for have, asked in ((left.cpu, request.cpu_milli), (left.memory, request.memory_mib)):
+            if asked:
+                np.minimum(rooms, have // asked, out=rooms)
+        if request.count:
+            places = left.mib // self._mib.take(self.stock.kind)
+            if self._compute is not None:
+                asked_compute = np.maximum(self._compute.take(self.stock.kind), 1)
+                np.minimum(places, left.compute // asked_compute, out=places)
+            np.maximum(places, 0, out=places)
+            enough = (places > 0).sum(axis=1) >= request.count
+            np.minimum(rooms, places.sum(axis=1) // request.count * enough, out=rooms)
+        if self.allowed is not None:
+            rooms *= self.allowed
+        return np.maximum(rooms, 0)
+
     def _current(self) -> Integers:
-        stock = self._stock
+        stock = self.stock
         if self._seen < 0:
             self._score(np.arange(len(self._array)))
         elif self._seen != stock.changes:
@@ -107,7 +126,7 @@ class Scores:
         return self._array
 
     def _score(self, among: Integers) -> None:
-        stock, request, later = self._stock, self.request, self._stock.later
+        stock, request, later = self.stock, self.request, self.stock.later
         array = self._array
         array[among] = NOWHERE
         fits = later.cpu.take(among) >= request.cpu_milli
@@ -134,7 +153,7 @@ class Scores:
     def _late(self, among: Integers, fitting: Flags | None) -> Integers:
         """What waiting for a release costs; devices that fit now replace those that fit later."""
         score: Integers = np.zeros(len(among), np.int64)
-        stock, request, now = self._stock, self.request, self._stock.now
+        stock, request, now = self.stock, self.request, self.stock.now
         if self._rehearsal:
             return score
         differs = stock.differs.take(among).nonzero()[0]

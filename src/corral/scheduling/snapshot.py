@@ -14,7 +14,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from corral.core.devices import Device, DeviceUse
 from corral.core.holds import Claim
-from corral.core.nodes import Node, Pool
+from corral.core.nodes import Node, Pool, Topology
 from corral.core.plans import (
     DroppedClaim,
     Eviction,
@@ -26,7 +26,14 @@ from corral.core.plans import (
 )
 from corral.core.queues import Queue, Quota
 from corral.core.refusals import FieldError, Invalid
-from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, Request, Workload
+from corral.core.workloads import (
+    DeviceRequest,
+    Replica,
+    ReplicaGroup,
+    Request,
+    TopologyRequest,
+    Workload,
+)
 
 DEFAULT_POOL = Pool("default")
 
@@ -97,6 +104,8 @@ _NOUNS: tuple[type, ...] = (
     ReplicaGroup,
     Request,
     Snapshot,
+    Topology,
+    TopologyRequest,
     Unplaced,
     Workload,
 )

@@ -5,7 +5,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from corral.core.resources import Amount
-from corral.core.workloads import ReplicaGroup, ReplicaState, Workload
+from corral.core.workloads import ReplicaGroup, ReplicaState, TopologyRequest, Workload
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.tree import QueueState
 
@@ -140,12 +140,45 @@ class GroupState:
         return all(leaf.preemptible for leaf in self.leaves())
 
 
+class Bond:
+    """Groups whose members belong together in a domain of a topology, and the bonds among them."""
+
+    __slots__ = ("below", "leaves", "topology")
+
+    def __init__(
+        self,
+        topology: TopologyRequest | None,
+        groups: tuple[ReplicaGroup, ...],
+        states: list[GroupState],
+        leaf: GroupState | None = None,
+    ) -> None:
+        self.topology = topology
+        self.below = [
+            Bond(group.topology, group.groups, state.groups, None if state.groups else state)
+            for group, state in zip(groups, states, strict=True)
+        ]
+        self.leaves: list[GroupState] = (
+            [leaf] if leaf is not None else [each for bond in self.below for each in bond.leaves]
+        )
+
+    @property
+    def binds(self) -> bool:
+        return self.topology is not None or any(bond.binds for bond in self.below)
+
+    def required(self) -> TopologyRequest | None:
+        """The outermost request with a required level."""
+        if self.topology is not None and self.topology.required is not None:
+            return self.topology
+        return next((found for bond in self.below if (found := bond.required()) is not None), None)
+
+
 class WorkState:
     """A workload in its pool. `stamp` counts changes of its slots."""
 
     __slots__ = (
         "_chunk",
         "_chunk_stamp",
+        "bond",
         "created",
         "delay_until",
         "evicted_slots",
@@ -172,6 +205,8 @@ class WorkState:
         self.delay_until = workload.created + workload.preemption_delay_seconds
         self.groups = [GroupState(group, self, True) for group in workload.groups]
         self.leaves = [leaf for group in self.groups for leaf in group.leaves()]
+        bond = Bond(workload.topology, workload.groups, self.groups)
+        self.bond = bond if bond.binds else None
         self.slots: list[Slot] = []
         self.preemptible = all(leaf.preemptible for leaf in self.leaves)
         self.evicted_slots: set[Slot] = set()

@@ -1,0 +1,68 @@
+"""Checks of topologies: that levels are named once, and that requests name levels that are there."""
+
+from collections.abc import Iterator
+
+from corral.core.nodes import NODE_LEVEL, Topology
+from corral.core.refusals import FieldError
+from corral.core.workloads import TopologyRequest, Workload
+from corral.scheduling.snapshot import Snapshot
+
+
+def check_levels(place: str, topology: Topology) -> Iterator[FieldError]:
+    """Of a topology of a pool."""
+    if not topology.levels:
+        yield FieldError(f"{place}.levels", "There is no level.", "Name label keys, the widest first.")
+    for index, level in enumerate(topology.levels):
+        at = f"{place}.levels[{index}]"
+        if level == NODE_LEVEL:
+            yield FieldError(at, f"{NODE_LEVEL!r} is always the last level.", "Leave it out.")
+        elif level in topology.levels[:index]:
+            yield FieldError(at, f"{level!r} is named twice.", "Name each level once.")
+
+
+class TopologyChecker:
+    """Checks what workloads ask of the topologies of their pools."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._pools = {
+            pool.name: {topology.name: topology for topology in pool.topologies} for pool in snapshot.pools
+        }
+
+    def check(self, place: str, request: TopologyRequest | None, workload: Workload) -> Iterator[FieldError]:
+        if request is None:
+            return
+        if request.required is None and request.preferred is None:
+            yield FieldError(place, "No level is asked for.", "Name a required or a preferred level.")
+        for pool in workload.pools or self._pools:
+            known = self._pools.get(pool, {}).get(request.topology)
+            if known is None:
+                yield FieldError(
+                    f"{place}.topology",
+                    f"The pool {pool!r} has no topology {request.topology!r}.",
+                    "Name a topology of every pool in which it may run.",
+                )
+            else:
+                yield from _levels(place, request, known)
+
+    def level_is_known(self, topology: str | None, level: str, workload: Workload) -> bool:
+        """Whether a level is there in every pool of a workload; that of single nodes always is."""
+        if level == NODE_LEVEL:
+            return True
+        topologies = (self._pools.get(pool, {}).get(topology or "") for pool in workload.pools or self._pools)
+        return all(known is not None and level in known.levels for known in topologies)
+
+
+def _levels(place: str, request: TopologyRequest, topology: Topology) -> Iterator[FieldError]:
+    order = [*topology.levels, NODE_LEVEL]
+    remedy = f"Use one of {', '.join(order)}."
+    for field, level in (("required", request.required), ("preferred", request.preferred)):
+        if level is not None and level not in order:
+            yield FieldError(f"{place}.{field}", f"{topology.name!r} has no level {level!r}.", remedy)
+            return
+    required, preferred = request.required, request.preferred
+    if required and preferred and order.index(preferred) < order.index(required):
+        yield FieldError(
+            f"{place}.preferred",
+            f"The preferred level {preferred!r} is wider than the required {required!r}.",
+            "Prefer a tighter level than is required.",
+        )
