@@ -8,6 +8,10 @@
     rounds: 2                           how many cycles it may take
     actions: [allocate]                 all of them when left out
     then: {job: [n0, n0]}               the nodes it runs on in the end, or how many replicas run
+    reserved: {job: 60}                 in how many seconds a workload is to start, for all that have a time
+    kept_for: {job: other}              for whom the place is kept that a workload cannot have
+
+`limit`, `estimate` and `ran` of a workload are seconds; `typical` is the typical run time of a queue.
 
 `at` lists where replicas run; `n0/1` names the device, `~n0` one that is releasing, `!n0` one that is stuck.
 A workload or group asks with `required: rack` and `preferred: node` for a domain of the only topology.
@@ -52,6 +56,8 @@ class Scenario:
     rounds: int
     then: dict[str, list[str] | int]
     reasons: dict[str, str]
+    reserved: dict[str, int] | None
+    kept_for: dict[str, str]
 
 
 def load_scenarios() -> list[Scenario]:
@@ -66,6 +72,7 @@ def read_scenario(name: str, spec: Spec) -> Scenario:
     unknown = set(spec) - {
         "nodes", "queues", "workloads", "pool", "history", "rounds", "actions", "then", "reasons",
         "topologies",
+        "reserved", "kept_for",
     }  # fmt: skip
     assert not unknown, f"{name}: unknown {unknown}"
     topologies = tuple(Topology(key, tuple(levels)) for key, levels in spec.get("topologies", {}).items())
@@ -81,6 +88,8 @@ def read_scenario(name: str, spec: Spec) -> Scenario:
         spec.get("rounds", 1),
         spec["then"],
         spec.get("reasons", {}),
+        spec.get("reserved"),
+        spec.get("kept_for", {}),
     )
 
 
@@ -91,6 +100,7 @@ def _pool(spec: Spec, topologies: tuple[Topology, ...]) -> Pool:
         unit_gpu_milli=spec.get("unit", 1000),
         priority_across_queues=spec.get("priority_across_queues", False),
         topologies=topologies,
+        reservations=spec.get("reservations", 0),
     )
 
 
@@ -137,6 +147,7 @@ def _queue(name: str, spec: Spec | None, created: int) -> Queue:
         {"default": quotas},
         known.get("reclaim_min_runtime"),
         known.get("preempt_min_runtime"),
+        known.get("typical"),
     )
 
 
@@ -170,6 +181,8 @@ def _workload(name: str, spec: Spec, seats: _Seats) -> Workload:
         stale_since=NOW - spec["stale"] if "stale" in spec else None,
         stale_grace_seconds=spec.get("grace", 60),
         topology=topology,
+        runtime_limit_seconds=spec.get("limit"),
+        runtime_estimate_seconds=spec.get("estimate"),
     )
 
 

@@ -43,7 +43,8 @@ def clusters(draw: st.DrawFn) -> Snapshot:
     leaves = [queue.name for queue in queues if queue.name not in parents]
     workloads = tuple(draw(workload(f"w{index}", leaves)) for index in range(draw(st.integers(1, 9))))
     unit = draw(st.sampled_from([1, 1000]))
-    everything = Snapshot(1_000_000, nodes, queues, workloads, pools=(Pool("default", unit_gpu_milli=unit),))
+    pool = Pool("default", unit_gpu_milli=unit, reservations=draw(st.sampled_from([0, 0, 1, 2])))
+    everything = Snapshot(1_000_000, nodes, queues, workloads, pools=(pool,))
     early = draw(st.integers(0, len(workloads)))
     begun = replace(everything, workloads=workloads[:early])
     for _ in range(WARM_UP):
@@ -110,6 +111,8 @@ def workload(draw: st.DrawFn, name: str, leaves: list[str]) -> Workload:
         ),
         priority=draw(st.integers(0, 3)),
         created=1000 + draw(st.integers(0, 5)),
+        runtime_limit_seconds=draw(st.sampled_from([None, 60, 600])),
+        runtime_estimate_seconds=draw(st.sampled_from([None, None, 50])),
     )
 
 

@@ -29,3 +29,9 @@ def test_scenario_ends_as_it_says_and_rests(scenario: Scenario) -> None:
     said = {each.workload: each.reason.kind.value for each in plan.unplaced}
     for workload, reason in scenario.reasons.items():
         assert said[workload] == reason
+    if scenario.reserved is not None:
+        times = {each.workload: each.at - snapshot.now for each in plan.reservations}
+        assert times == scenario.reserved
+    kept = {each.workload: each.reason.kept_for for each in plan.unplaced}
+    for workload, owner in scenario.kept_for.items():
+        assert kept[workload] == owner

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from corral.core.holds import Claim
 from corral.core.plans import Plan
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Workload
 from corral.scheduling.snapshot import Snapshot
@@ -10,7 +11,7 @@ Spots = dict[tuple[str, str], Replica]
 
 
 def settle(snapshot: Snapshot, plan: Plan) -> Snapshot:
-    """What starts runs, what is evicted is pending again, what was released is gone."""
+    """What starts runs, what is evicted is pending again, what was released is gone; a promise is a claim."""
     started = {(each.workload, each.replica): each for each in plan.placements}
     evicted = {(each.workload, each.replica) for each in plan.evictions}
 
@@ -32,11 +33,25 @@ def settle(snapshot: Snapshot, plan: Plan) -> Snapshot:
             groups=tuple(next_group(workload, below) for below in group.groups),
         )
 
+    starting = {each.workload for each in plan.placements}
     workloads = tuple(
-        replace(each, groups=tuple(next_group(each, group) for group in each.groups))
+        replace(
+            each,
+            groups=tuple(next_group(each, group) for group in each.groups),
+            running_since=_since(each, starting, snapshot.now),
+        )
         for each in snapshot.workloads
     )
-    return replace(snapshot, workloads=workloads)
+    claims = [Claim(each.workload, each.replica, each.node) for each in plan.promises]
+    claims += [Claim(each.workload, each.replica, each.node, each.at) for each in plan.reservations]
+    return replace(snapshot, workloads=workloads, claims=tuple(claims))
+
+
+def _since(workload: Workload, starting: set[str], now: int) -> int | None:
+    """Work whose run time is known has a beginning."""
+    known = workload.runtime_limit_seconds or workload.runtime_estimate_seconds
+    runs = any(replica.state is ReplicaState.RUNNING for replica in replicas_of(workload))
+    return now if known and workload.name in starting and not runs else workload.running_since
 
 
 def replicas_of(workload: Workload) -> list[Replica]:

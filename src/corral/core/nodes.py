@@ -49,6 +49,7 @@ class Pool:
 
     `unit_gpu_milli` is the grain in which surplus GPUs are divided: 1000 for whole GPUs, 1 where
     slices are common. With `priority_across_queues` work preempts lower priorities of every queue.
+    `reservations` is how many of the first waiting workloads get a time that later work may not push back.
     """
 
     name: str
@@ -57,3 +58,4 @@ class Pool:
     unit_gpu_milli: int = WHOLE_DEVICE_MILLI
     priority_across_queues: bool = False
     topologies: tuple[Topology, ...] = ()
+    reservations: int = 0

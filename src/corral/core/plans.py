@@ -40,6 +40,17 @@ class Promise:
 
 
 @dataclass(frozen=True, slots=True)
+class Reservation:
+    """Where and when a replica is expected to start; what cannot leave by then does not start there."""
+
+    workload: str
+    replica: str
+    node: str
+    at: int
+    devices: tuple[DeviceUse, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Eviction:
     """A running replica that must go. `for_workload` takes its place; with `moves` it has a promise."""
 
@@ -59,8 +70,12 @@ class ReasonKind(StrEnum):
     KEPT_BY_FIXED_QUEUES = "kept_by_fixed_queues"
     NO_ROOM = "no_room"
     NO_DOMAIN = "no_domain"
+    RESERVED = "reserved"
     MEMBERS_LEAVING = "members_leaving"
     NOT_TRIED = "not_tried"
+
+
+CAPACITY = frozenset({ReasonKind.NO_ROOM, ReasonKind.NO_DOMAIN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +84,11 @@ class Reason:
 
     For bounds: `used` + `asked` would pass `bound` of `resource`, at `queue` if it is that of a queue.
     For `no_room`: `asked` replicas were to start together, `used` of them found a place, and
-    `failed_checks` says on how many nodes the first one failed which check. For `no_domain`: no one of the
-    `bound` domains of the required `level` has room for more than `used` of `asked`. For `members_leaving`:
-    `asked` replicas wait until the others of their gang have left. For `not_tried`: it would fit, but the
-    actions that were asked for did not place it.
+    `failed_checks` says on how many nodes the next one failed which check. For `no_domain`: no one of the
+    `bound` domains of the required `level` has room for more than `used` of `asked`. For `reserved`: there is
+    room, but it is kept for `kept_for` from `at` on, and the workload is not known to have left by then. For
+    `members_leaving`: `asked` replicas wait until the others of their gang have left. For `not_tried`: it
+    would fit, but the actions that were asked for did not place it.
     """
 
     kind: ReasonKind
@@ -83,6 +99,8 @@ class Reason:
     resource: Resource | None = None
     failed_checks: Mapping[str, int] = field(default_factory=dict)
     level: str | None = None
+    kept_for: str | None = None
+    at: int | None = None
 
 
 class SearchResult(StrEnum):
@@ -106,7 +124,7 @@ class Unplaced:
 
 @dataclass(frozen=True, slots=True)
 class DroppedClaim:
-    """A promise of the last cycle that is not renewed, with what became of the replica."""
+    """A promise or reservation of the last cycle that is not renewed, with what became of the replica."""
 
     workload: str
     replica: str
@@ -118,6 +136,7 @@ class DroppedClaim:
 class Plan:
     placements: tuple[Placement, ...] = ()
     promises: tuple[Promise, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
     evictions: tuple[Eviction, ...] = ()
     unplaced: tuple[Unplaced, ...] = ()
     dropped_claims: tuple[DroppedClaim, ...] = ()

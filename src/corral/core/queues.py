@@ -32,7 +32,8 @@ class Queue:
     """A node of the queue tree. A resource without a quota is not divided: it never decides.
 
     `created` orders equals, older first. The minimum run times protect work from being taken;
-    a queue without its own has its parent's.
+    a queue without its own has its parent's. So it is with the typical run time, which is learnt and
+    stands in for work that says nothing about itself.
     """
 
     name: str
@@ -43,3 +44,4 @@ class Queue:
     quotas: Mapping[str, Mapping[Resource, Quota]] = field(default_factory=dict)
     reclaim_min_runtime_seconds: int | None = None
     preempt_min_runtime_seconds: int | None = None
+    typical_runtime_seconds: int | None = None

@@ -83,7 +83,7 @@ class Workload:
     """Runs in one of `pools` (all of them when empty), charged to a leaf of the queue tree.
 
     `stale_since` is when a running gang fell below its minimum; `stale_grace_seconds` None means
-    it is never evicted for that.
+    it is never evicted for that. After its run-time limit it is ended; an estimate binds nobody.
     """
 
     name: str
@@ -97,3 +97,5 @@ class Workload:
     stale_since: int | None = None
     stale_grace_seconds: int | None = DEFAULT_STALE_GRACE_SECONDS
     topology: TopologyRequest | None = None
+    runtime_limit_seconds: int | None = None
+    runtime_estimate_seconds: int | None = None

@@ -1,7 +1,9 @@
 """Allocate: place what is pending, in order, on what is idle or being released."""
 
+from corral.core.plans import CAPACITY
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.order import Order
+from corral.scheduling.reserve import reserve
 
 
 def allocate(cycle: Cycle) -> None:
@@ -15,3 +17,5 @@ def allocate(cycle: Cycle) -> None:
             order.push(work)
         else:
             cycle.reasons[work] = reason
+            if cycle.pool.reservations and reason.kind in CAPACITY:
+                reserve(cycle, work)

@@ -5,6 +5,7 @@ used now (also by what is leaving), which part of that is leaving, and what is p
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from corral.core.nodes import Node
 from corral.core.resources import Amount
@@ -72,6 +73,14 @@ class NodeState:
         self.devices = [DeviceState(number, device.memory_mib) for number, device in enumerate(node.devices)]
 
 
+class Shield(NamedTuple):
+    """What is kept of a node: (CPU, memory, pods), and (device number, MiB, compute %) of its devices."""
+
+    node: int
+    totals: tuple[int, int, int]
+    devices: tuple[tuple[int, int, int], ...]
+
+
 class Board:
     """What the cycle has decided so far."""
 
@@ -131,6 +140,18 @@ class Board:
             if node.used[kind] - node.leaving[kind] + node.promised[kind] + asked[kind] > node.size[kind]:
                 return False
         return all(node.devices[index].fits_later(mib, compute) for index, mib, compute in spot.devices)
+
+    def shield(self, shield: Shield, sign: int) -> None:
+        """Counts what is kept as used, or with -1 no longer; not a move, so it is taken off again by hand."""
+        node = self.nodes[shield.node]
+        self.changed.append(shield.node)
+        cpu, memory, pods = shield.totals
+        _add(node.used, (cpu * sign, memory * sign, pods * sign))
+        for index, mib, compute in shield.devices:
+            device = node.devices[index]
+            device.users += sign
+            device.mib += mib * sign
+            device.compute += compute * sign
 
     def _give(self, slot: Slot, spot: Spot, phase: Phase) -> None:
         slot.new, slot.new_phase = spot, phase

@@ -39,6 +39,7 @@ def _pools(snapshot: Snapshot) -> Iterator[FieldError]:
         yield from unique(f"{place}.topologies", (topology.name for topology in pool.topologies))
         for at, topology in numbered(f"{place}.topologies", pool.topologies):
             yield from check_levels(at, topology)
+        yield from quantities(place, reservations=pool.reservations)
 
 
 def pools_of(node: Node, snapshot: Snapshot) -> list[str]:
@@ -83,6 +84,7 @@ def _queues(snapshot: Snapshot) -> Iterator[FieldError]:
                 yield from quantities(at, weight=quota.weight, usage_ppm=quota.usage_ppm)
         for name in ("reclaim_min_runtime_seconds", "preempt_min_runtime_seconds"):
             yield from quantities(place, **{name: getattr(queue, name) or 0})
+        yield from _run_times(place, typical_runtime_seconds=queue.typical_runtime_seconds)
 
 
 def _is_in_cycle(queue: Queue, by_name: dict[str, Queue]) -> bool:
@@ -119,6 +121,11 @@ def _workloads(snapshot: Snapshot) -> Iterator[FieldError]:
             created=workload.created,
             preemption_delay_seconds=workload.preemption_delay_seconds,
             stale_grace_seconds=workload.stale_grace_seconds or 0,
+        )
+        yield from _run_times(
+            place,
+            runtime_limit_seconds=workload.runtime_limit_seconds,
+            runtime_estimate_seconds=workload.runtime_estimate_seconds,
         )
         yield from checker.check(place, workload)
 
@@ -226,3 +233,8 @@ class _WorkloadChecker:
                 yield FieldError(
                     f"{at}.memory_mib", "It is not between 1 and the device's memory.", "Correct it."
                 )
+
+
+def _run_times(place: str, **seconds: int | None) -> Iterator[FieldError]:
+    known = {name: told for name, told in seconds.items() if told is not None}
+    yield from quantities(place, least=1, **known)

@@ -9,6 +9,7 @@ from corral.core.resources import Amount
 from corral.core.workloads import ReplicaGroup, ReplicaState, Request, Workload
 from corral.scheduling.board import Board
 from corral.scheduling.config import Config
+from corral.scheduling.guards import Guard, reason_of, shielded
 from corral.scheduling.place import Placer
 from corral.scheduling.requests import RequestClass, request_key, type_key
 from corral.scheduling.tree import KINDS, Tree, resource_of
@@ -37,6 +38,8 @@ class Cycle:
         self.reasons: dict[WorkState, Reason] = {}
         self.searches: dict[WorkState, dict[Action, SearchResult]] = {}
         self.taken_for: dict[Slot, tuple[Action, str | None]] = {}
+        self.guards: list[Guard] = []
+        self.reservation_tries = 0
         self._classes: dict[type_key, RequestClass] = {}
         self._node_numbers = {node.node.name: node.index for node in self.board.nodes}
         self._kinds = {device.kind: device for node in self.board.nodes for device in node.node.devices}
@@ -87,14 +90,34 @@ class Cycle:
         refused = self.refusal(chunk)
         if refused is not None:
             return refused
+        mark = self.board.mark
         found = self.placer.place(chunk, rehearsal=rehearsal, keep=keep)
-        if found == len(chunk.slots):
-            return None
-        return self.placer.no_room(chunk, found)
+        if found < len(chunk.slots):
+            return self.placer.no_room(chunk, found)
+        guards = [guard for guard in self.guards if guard.work is not chunk.work and guard.waiting]
+        return self._place_guarded(chunk, guards, mark, rehearsal=rehearsal, keep=keep) if guards else None
 
     def pending(self) -> list[WorkState]:
         """Workloads that could get more, without those that this cycle evicted."""
         return [work for work in self.works if not work.evicted_slots and work.chunk() is not None]
+
+    def _place_guarded(
+        self, chunk: Chunk, guards: list[Guard], mark: int, *, rehearsal: bool, keep: bool
+    ) -> Reason | None:
+        """Places a chunk again, beside what is kept for others, if it stands on that and would stay."""
+        outlasted = [guard for guard in guards if guard.outlasted_by(chunk.work, self.now)]
+        if any(guard.touches(chunk) for guard in outlasted):
+            self.board.undo(mark)
+            with shielded(self.board, outlasted):
+                found = self.placer.place(chunk, rehearsal=rehearsal, keep=keep)
+            if found < len(chunk.slots):
+                return reason_of(outlasted[0], found, len(chunk.slots))
+        for guard in guards:
+            # What queues may use is kept too: a limit that is used up would hold the first one back.
+            if self.refusal(guard.chunk) is not None:
+                self.board.undo(mark)
+                return reason_of(guard, 0, len(chunk.slots))
+        return None
 
     def _lending_refusal(self, chunk: Chunk) -> Reason | None:
         kept = self.tree.kept_by_others(chunk.work.queue)

@@ -5,9 +5,20 @@ from dataclasses import replace
 
 from corral.core.devices import DeviceUse
 from corral.core.holds import Claim
-from corral.core.plans import DroppedClaim, Eviction, Placement, Plan, Promise, Reason, ReasonKind, Unplaced
+from corral.core.plans import (
+    CAPACITY,
+    DroppedClaim,
+    Eviction,
+    Placement,
+    Plan,
+    Promise,
+    Reason,
+    ReasonKind,
+    Reservation,
+    Unplaced,
+)
 from corral.scheduling.cycle import Cycle
-from corral.scheduling.work import Phase, Slot, Spot, WorkState
+from corral.scheduling.work import Chunk, Phase, Slot, Spot, WorkState
 
 
 def plan_of(cycles: list[Cycle], claims: tuple[Claim, ...]) -> Plan:
@@ -15,6 +26,7 @@ def plan_of(cycles: list[Cycle], claims: tuple[Claim, ...]) -> Plan:
     placements: list[Placement] = []
     promises: list[Promise] = []
     evictions: list[Eviction] = []
+    reservations: list[Reservation] = []
     unplaced: list[Unplaced] = []
     for cycle in cycles:
         for work in cycle.works:
@@ -28,12 +40,14 @@ def plan_of(cycles: list[Cycle], claims: tuple[Claim, ...]) -> Plan:
                     else:
                         promises.append(Promise(*entry))
             unplaced.extend(_unplaced(cycle, work))
+        reservations.extend(_reservations(cycle))
     return Plan(
         placements=tuple(sorted(placements, key=lambda each: (each.workload, each.replica))),
         promises=tuple(sorted(promises, key=lambda each: (each.workload, each.replica))),
+        reservations=tuple(sorted(reservations, key=lambda each: (each.workload, each.replica))),
         evictions=tuple(sorted(evictions, key=lambda each: (each.workload, each.replica))),
         unplaced=tuple(sorted(unplaced, key=lambda each: each.workload)),
-        dropped_claims=tuple(_dropped(claims, placements, promises)),
+        dropped_claims=tuple(_dropped(claims, placements, promises, reservations)),
     )
 
 
@@ -58,32 +72,49 @@ def _current_reason(cycle: Cycle, work: WorkState) -> Reason:
     chunk = work.chunk()
     if chunk is None:
         return Reason(ReasonKind.MEMBERS_LEAVING, 0, sum(slot.pending for slot in work.slots))
-    refused = cycle.refusal(chunk)
-    if refused is not None:
-        return refused
     mark = cycle.board.mark
-    found = cycle.placer.place(chunk)
-    if found == len(chunk.slots):
+    reason = cycle.place(chunk)
+    if reason is None:
         cycle.board.undo(mark)
-        return Reason(ReasonKind.NOT_TRIED, found, found)
-    failed = cycle.placer.failed_checks(chunk.slots[found].request) if found == 0 else {}
-    return replace(cycle.placer.no_room(chunk, found), failed_checks=failed)
+        return Reason(ReasonKind.NOT_TRIED, len(chunk.slots), len(chunk.slots))
+    if reason.kind not in CAPACITY:
+        return reason
+    # Which check stops the next one, beside those that would have found a place.
+    found = reason.used if reason.kind is ReasonKind.NO_ROOM else 0
+    cycle.placer.place(Chunk(work, chunk.slots[:found]))
+    failed = cycle.placer.failed_checks(chunk.slots[found].request)
+    cycle.board.undo(mark)
+    return replace(reason, failed_checks=failed)
+
+
+def _reservations(cycle: Cycle) -> Iterator[Reservation]:
+    for guard in cycle.guards:
+        if guard.waiting:
+            for slot, spot in guard.spots.items():
+                place = _node_name(cycle, spot)
+                yield Reservation(guard.work.name, slot.name, place, guard.at, _uses(cycle, spot))
 
 
 def _dropped(
-    claims: tuple[Claim, ...], placed: list[Placement], promised: list[Promise]
+    claims: tuple[Claim, ...], placed: list[Placement], promised: list[Promise], reserved: list[Reservation]
 ) -> Iterator[DroppedClaim]:
     renewed = {(each.workload, each.replica, each.node) for each in promised}
+    times = {(each.workload, each.replica): each for each in reserved}
     elsewhere = {(each.workload, each.replica): each.node for each in promised}
     started = {(each.workload, each.replica): each.node for each in placed}
     for claim in claims:
         replica = claim.workload, claim.replica
-        if (*replica, claim.node) in renewed:
+        if claim.at is None and (*replica, claim.node) in renewed:
             continue
         if replica in started:
             reason = f"started on {started[replica]}"
         elif replica in elsewhere:
             reason = f"promised on {elsewhere[replica]} instead"
+        elif replica in times:
+            again = times[replica]
+            if (claim.node, claim.at) == (again.node, again.at):
+                continue
+            reason = f"reserved on {again.node} from {again.at} instead"
         else:
             reason = "no longer first in line for it"
         yield DroppedClaim(claim.workload, claim.replica, claim.node, reason)

@@ -22,6 +22,7 @@ from corral.core.plans import (
     Plan,
     Promise,
     Reason,
+    Reservation,
     Unplaced,
 )
 from corral.core.queues import Queue, Quota
@@ -103,6 +104,7 @@ _NOUNS: tuple[type, ...] = (
     Replica,
     ReplicaGroup,
     Request,
+    Reservation,
     Snapshot,
     Topology,
     TopologyRequest,

@@ -35,6 +35,7 @@ class QueueState:
         "quotas",
         "reclaim_min_runtime",
         "stamp",
+        "typical_runtime",
     )
 
     def __init__(self, queue: Queue, pool: str, parent: "QueueState | None") -> None:
@@ -70,6 +71,8 @@ class QueueState:
         self.preempt_min_runtime: int = _inherited(
             queue.preempt_min_runtime_seconds, parent.preempt_min_runtime if parent else 0
         )
+        above = parent.typical_runtime if parent else None
+        self.typical_runtime: int | None = queue.typical_runtime_seconds or above
 
     def charge(self, amount: Amount, *, preemptible: bool, sign: int) -> None:
         """Adds to (or with sign -1 takes from) this queue and all above it."""

@@ -1,0 +1,138 @@
+"""Reserve: when and where a workload that does not fit now will start, from the ends of what runs.
+
+The board is walked forward: who ends first leaves first, until the workload fits by the usual rules; then
+everything is undone and the places are guarded. Where no end is known there is no reservation.
+"""
+
+from corral.scheduling.board import Board
+from corral.scheduling.cycle import Cycle
+from corral.scheduling.guards import Guard
+from corral.scheduling.runtimes import expected_end
+from corral.scheduling.tree import KINDS
+from corral.scheduling.work import Chunk, Phase, WorkState
+
+# Who waits for work without a known end gets no time; the next may. So many are asked per reservation.
+_TRIES_EACH = 4
+
+End = tuple[int, str, WorkState]
+
+
+def reserve(cycle: Cycle, work: WorkState) -> None:
+    """Guards a time and places for a workload that cannot start because of capacity."""
+    chunk = work.chunk()
+    assert chunk is not None
+    most = cycle.pool.reservations
+    # Growing above the minimum is not starting.
+    if work.satisfied or len(cycle.guards) >= most or cycle.reservation_tries >= most * _TRIES_EACH:
+        return
+    cycle.reservation_tries += 1
+    guard = find_start(cycle, chunk, ends_of(cycle, work), cycle.guards)
+    if guard is not None:
+        cycle.guards.append(guard)
+
+
+def ends_of(cycle: Cycle, without: WorkState) -> list[End]:
+    """The known ends of what runs or starts now, soonest first."""
+    ends = []
+    for work in cycle.works:
+        if work is not without and any(leaf.active for leaf in work.leaves):
+            end = expected_end(work, cycle.now)
+            if end is not None:
+                ends.append((end, work.name, work))
+    ends.sort(key=lambda end: end[:2])
+    return ends
+
+
+def find_start(cycle: Cycle, chunk: Chunk, ends: list[End], earlier: list[Guard]) -> Guard | None:
+    """The first time at which the chunk fits, not before the reservations made `earlier`."""
+    board = cycle.board
+    mark = board.mark
+    begin = _pass_earlier(board, ends, earlier)
+    count = _first_fit(cycle, chunk, ends, begin)
+    if count is None:
+        board.undo(mark)
+        return None
+    spots = {slot: slot.new for slot in chunk.slots if slot.new is not None}
+    board.undo(mark)
+    nodes = {spot.node for spot in spots.values()}
+    before = [
+        (slot, slot.spot)
+        for _, _, work in ends[:count]
+        for slot in work.slots
+        if slot.spot is not None and slot.spot.node in nodes
+    ]
+    return Guard(chunk.work, chunk, ends[count - 1][0], spots, nodes, before)
+
+
+def _pass_earlier(board: Board, ends: list[End], earlier: list[Guard]) -> int:
+    """Goes on to the last of the earlier reservations, as if those had started; how many have ended."""
+    count = 0
+    for guard in earlier:
+        if not guard.waiting:
+            continue
+        until = next((at for at, end in enumerate(ends) if end[0] > guard.at), len(ends))
+        _end(board, ends[count:until])
+        count = max(count, until)
+        for slot, spot in guard.spots.items():
+            board.give(slot, spot, Phase.PROMISED)
+    return count
+
+
+def _first_fit(cycle: Cycle, chunk: Chunk, ends: list[End], begin: int) -> int | None:
+    """How many ends it takes; the board then shows them gone and the chunk placed.
+
+    More room never hurts replicas that ask for the same, so the number is found by doubling and halving.
+    """
+    board = cycle.board
+    low = max(begin, _too_few(cycle, chunk, ends))
+    _end(board, ends[begin:low])
+    low_mark, step = board.mark, 1
+    while True:
+        high = min(low + step, len(ends))
+        if high == low:
+            return None
+        _end(board, ends[low:high])
+        reached = board.mark
+        if _fits(cycle, chunk):
+            break
+        low, low_mark, step = high, reached, step * 2
+    while high - low > 1:
+        board.undo(low_mark)
+        middle = (low + high) // 2
+        _end(board, ends[low:middle])
+        reached = board.mark
+        if _fits(cycle, chunk):
+            high = middle
+        else:
+            low, low_mark = middle, reached
+    board.undo(low_mark)
+    _end(board, ends[low:high])
+    return high if _fits(cycle, chunk) else None
+
+
+def _fits(cycle: Cycle, chunk: Chunk) -> bool:
+    return cycle.refusal(chunk) is None and cycle.placer.place(chunk, rehearsal=True) == len(chunk.slots)
+
+
+def _too_few(cycle: Cycle, chunk: Chunk, ends: list[End]) -> int:
+    """How many ends can be skipped because in sum too little would be free; slices are not so simple."""
+    if any(slot.request.sliced for slot in chunk.slots):
+        return 0
+    missing = [
+        chunk.amount[kind] - cycle.tree.total[kind] + sum(root.allocated[kind] for root in cycle.tree.roots)
+        for kind in KINDS
+    ]
+    for count, (_, _, work) in enumerate(ends):
+        if all(amount <= 0 for amount in missing):
+            return max(0, count - 1)
+        for slot in work.slots:
+            if slot.spot is not None:
+                missing = [missing[kind] - slot.spot.amount[kind] for kind in KINDS]
+    return max(0, len(ends) - 1)
+
+
+def _end(board: Board, ends: list[End]) -> None:
+    for _, _, work in ends:
+        for slot in work.slots:
+            if slot.active:
+                board.take(slot)
