@@ -144,7 +144,7 @@ class Board:
     def shield(self, shield: Shield, sign: int) -> None:
         """Counts what is kept as used, or with -1 no longer; not a move, so it is taken off again by hand."""
         node = self.nodes[shield.node]
-        self.changed.append(shield.node)
+        self.dirty.add(shield.node)
         cpu, memory, pods = shield.totals
         _add(node.used, (cpu * sign, memory * sign, pods * sign))
         for index, mib, compute in shield.devices:
