@@ -13,6 +13,11 @@ def consolidate(cycle: Cycle) -> None:
     """For preemptible takers, if what is idle or leaving would suffice in sum."""
 
     def attempt(taker: WorkState) -> SearchResult | None:
+        chunk = taker.chunk()
+        assert chunk is not None
+        # Work that moves is charged as before: no limit gives way.
+        if cycle.refusal(chunk) is not None:
+            return SearchResult.NOT_ALLOWED
         if not _capacity_suffices(cycle, taker):
             return SearchResult.IMPOSSIBLE
         return take_for(cycle, Action.CONSOLIDATE, taker, victims_of_any_queue(cycle, taker), _nothing_lost)

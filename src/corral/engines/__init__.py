@@ -1,0 +1,1 @@
+"""Where work runs: one small interface, an implementation per kind of place."""
