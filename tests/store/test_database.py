@@ -1,6 +1,8 @@
 """What `read` and `write` promise, alike on both databases."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -84,7 +86,7 @@ async def test_two_writes_that_each_check_the_other_do_not_both_pass(database: D
     assert sum(passed) == 1
 
 
-async def test_read_sees_one_state_throughout(database: Database) -> None:
+async def test_scan_sees_one_state_throughout(database: Database) -> None:
     await database.write(add)
     halfway, go_on = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -101,12 +103,48 @@ async def test_read_sees_one_state_throughout(database: Database) -> None:
             await_only(go_on.wait())
         return first, generation(transaction)
 
-    reading = asyncio.create_task(database.read(look_twice))
+    reading = asyncio.create_task(database.scan(look_twice))
     await asyncio.wait_for(halfway.wait(), 20)
     await database.write(increment)
     go_on.set()
     assert await reading == (0, 0)
     assert await database.read(generation) == 1
+
+
+async def test_read_sees_one_state_though_another_writes_meanwhile(database: Database) -> None:
+    await database.write(add)
+
+    def look_twice(transaction: Transaction) -> tuple[int, int]:
+        first = generation(transaction)
+        if database.kind == "sqlite":
+            with closing(sqlite3.connect(str(database.url.database))) as other, other:
+                other.execute("UPDATE setting SET generation = 1")
+        else:
+            from sqlalchemy.util import await_only
+
+            await_only(database.write(increment))
+        return first, generation(transaction)
+
+    assert await database.read(look_twice) == (0, 0)
+    assert await database.read(generation) == 1
+
+
+async def test_read_that_raises_does_not_hold_on_to_what_it_saw(database: Database) -> None:
+    await database.write(add)
+
+    def fail(transaction: Transaction) -> None:
+        raise LookupError(str(generation(transaction)))
+
+    with pytest.raises(LookupError, match="0"):
+        await database.read(fail)
+    await database.write(increment)
+    assert await database.read(generation) == 1
+
+
+async def test_scan_refuses_to_write(database: Database) -> None:
+    with pytest.raises(DBAPIError):
+        await database.scan(add)
+    assert await database.scan(keys) == []
 
 
 async def test_now_is_the_same_throughout_a_transaction_and_follows_the_clock(

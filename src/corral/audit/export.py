@@ -58,7 +58,7 @@ async def export(
     if file_format == "csv":
         yield _csv([_COLUMNS])
     while True:
-        rows = await database.read(search, caller, filters, find_path, before=before, limit=_PAGE)
+        rows = await database.scan(search, caller, filters, find_path, before=before, limit=_PAGE)
         if rows:
             yield write(rows)
         if len(rows) < _PAGE:

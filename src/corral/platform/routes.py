@@ -149,7 +149,7 @@ async def change_registration_settings(
 @router.get("/checklist")
 async def get_checklist(database: Db, caller: Reader) -> Checklist:
     """The administrator's first day: what is done, what is left."""
-    return await database.read(service.first_day, caller)
+    return await database.scan(service.first_day, caller)
 
 
 @router.get("/system")

@@ -21,6 +21,7 @@ from typing import Any
 
 import structlog
 import uvicorn
+import uvloop
 from asyncpg import PostgresError
 from sqlalchemy.exc import DBAPIError
 
@@ -99,7 +100,9 @@ def main() -> None:
 
         try:
             listener = socket.socket(fileno=arguments.listen_fd)
-            asyncio.run(_serve(settings, listener, arguments.life_fd, report, ready.close))
+            # uvicorn's own choice of a loop counts only where it makes the loop itself.
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(_serve(settings, listener, arguments.life_fd, report, ready.close))
         except CannotStartError as error:
             report({"error": str(error), "remedy": error.remedy})
             sys.exit(1)
@@ -225,7 +228,6 @@ def _open_tls(settings: Settings) -> ssl.SSLContext | None:
 def _uvicorn(app: Any, tls: ssl.SSLContext | None) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        loop="uvloop",
         http="httptools",
         ws="none",
         lifespan="on",

@@ -1,8 +1,10 @@
 """One way to the database: `read` and `write` run a plain function inside a transaction.
 
 The function gets a `Transaction` and talks to the database synchronously; it cannot await, so no network call
-can hide inside a transaction. On SQLite it runs in a worker thread: readers side by side on read-only
-connections, writers one after another behind `BEGIN IMMEDIATE`. On PostgreSQL it runs on asyncpg, writers
+can hide inside a transaction. On SQLite a read runs where it is asked for: a few rows by an index are found
+sooner than a thread is woken, and in WAL mode no reader waits for a writer. What may look at many rows uses
+`scan`, in a thread, side by side on read-only connections; writers run one after another in a thread of their
+own, behind `BEGIN IMMEDIATE`. On PostgreSQL it runs on asyncpg, writers
 serialisable and repeated when the database asks for it. Both behave alike: a write sees the result of every
 write before it, and may be run again, so it has no side effects outside the database; who should
 look at the result afterwards is woken by a hint.
@@ -33,7 +35,7 @@ Verb = Literal["read", "write"]
 Observer = Callable[[Verb, float, bool], None]
 AnyRow = Row[*tuple[Any, ...]]
 
-_READERS = 4
+_SCANNERS = 4
 _REPETITIONS = 20
 _SERIALISATION_FAILURES = {"40001", "40P01"}
 # A lock that conflicts with nothing but itself. A statement of this kind takes no snapshot: what the
@@ -109,6 +111,15 @@ class Database:
                 lambda connection: work(Transaction(connection, self._clock()), *args, **kwargs)
             )
 
+    async def scan(
+        self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """A `read` that may look at many rows: nothing else waits for it."""
+        with self._observed("read"):
+            return await self._backend.scan(
+                lambda connection: work(Transaction(connection, self._clock()), *args, **kwargs)
+            )
+
     async def write(
         self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
@@ -160,14 +171,28 @@ class Database:
 
 class _Sqlite:
     def __init__(self, url: str) -> None:
-        self._readers = _sqlite_engine(url, begin="BEGIN", pool_size=_READERS, read_only=True)
+        self._reader = _sqlite_engine(url, begin=None, pool_size=1, read_only=True)
+        self._scanners = _sqlite_engine(url, begin="BEGIN", pool_size=_SCANNERS, read_only=True)
         self._writer = _sqlite_engine(url, begin="BEGIN IMMEDIATE", pool_size=1, read_only=False)
-        self._read_threads = ThreadPoolExecutor(_READERS, thread_name_prefix="corral-read")
+        self._scan_threads = ThreadPoolExecutor(_SCANNERS, thread_name_prefix="corral-scan")
         self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="corral-write")
+        self._open: Connection | None = None
 
     async def read(self, work: Callable[[Connection], T]) -> T:
+        # One connection, kept: no read begins before the last has ended, since none awaits.
+        connection = self._open
+        if connection is None:
+            connection = self._open = self._reader.connect()
+        raw: Any = connection.connection.dbapi_connection
+        raw.execute("BEGIN")
+        try:
+            return work(connection)
+        finally:
+            raw.execute("ROLLBACK")
+
+    async def scan(self, work: Callable[[Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(
-            self._read_threads, self._in, self._readers, work
+            self._scan_threads, self._in, self._scanners, work
         )
 
     async def write(self, work: Callable[[Connection], T]) -> T:
@@ -184,9 +209,11 @@ class _Sqlite:
         await asyncio.to_thread(self._shut_down)
 
     def _shut_down(self) -> None:
-        for threads in (self._read_threads, self._write_thread):
+        for threads in (self._scan_threads, self._write_thread):
             threads.shutdown()
-        for engine in (self._readers, self._writer):
+        if self._open is not None:
+            self._open.close()
+        for engine in (self._reader, self._scanners, self._writer):
             engine.dispose()
 
 
@@ -206,6 +233,8 @@ class _Postgresql:
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         return await self._in(self._reader, work)
+
+    scan = read
 
     async def _in(self, engine: AsyncEngine, work: Callable[[Connection], T]) -> T:
         try:
@@ -250,7 +279,7 @@ def _collided(error: DBAPIError) -> bool:
     return getattr(error.orig, "sqlstate", None) in _SERIALISATION_FAILURES
 
 
-def _sqlite_engine(url: str, *, begin: str, pool_size: int, read_only: bool) -> Engine:
+def _sqlite_engine(url: str, *, begin: str | None, pool_size: int, read_only: bool) -> Engine:
     engine = create_engine(
         url,
         pool_size=pool_size,
@@ -269,8 +298,6 @@ def _sqlite_engine(url: str, *, begin: str, pool_size: int, read_only: bool) -> 
 
     # The driver would begin deferred and only on the first change; a read that turns into a write then fails
     # at once with "database is locked". So transactions begin here, in the open.
-    @event.listens_for(engine, "begin")
-    def start(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
-
+    if begin is not None:
+        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
     return engine

@@ -21,7 +21,7 @@ Manager = Annotated[Caller, Requires(Permission.ORGANISATIONS_MANAGE)]
 @router.get("")
 async def list_organisations(database: Db, caller: Reader) -> Organisations:
     """The organisations you may see, parents before their children."""
-    return await database.read(service.list_organisations, caller)
+    return await database.scan(service.list_organisations, caller)
 
 
 @router.post("", status_code=201)
