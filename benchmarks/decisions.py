@@ -20,12 +20,12 @@ from pathlib import Path
 
 from benchmarks import openb, report
 from corral.core.devices import Device
+from corral.core.mixes import WorkClass
 from corral.core.nodes import Node
 from corral.core.queues import Queue, Quota
-from corral.core.resources import Resource
+from corral.core.resources import WHOLE_DEVICE_MILLI, Resource
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, Request, Workload
 from corral.scheduling.engine import schedule
-from corral.scheduling.room_mix import WHOLE_GPU_MILLI, WorkClass
 from corral.scheduling.snapshot import Snapshot
 
 NOW = 1_000_000
@@ -115,15 +115,15 @@ def _mixed_work(count: int) -> Iterator[WorkClass]:
         kind = drawn.random()
         cpu = drawn.choice((2000, 4000, 6000, 8000))
         if kind < 0.5:
-            yield WorkClass(cpu, cpu * 8, gpus=1, gpu_milli=WHOLE_GPU_MILLI)
+            yield WorkClass(cpu, cpu * 8, gpus=1, gpu_milli=WHOLE_DEVICE_MILLI)
         elif kind < 0.85:
             yield WorkClass(cpu, cpu * 4, gpus=1, gpu_milli=drawn.choice((125, 250, 500)))
         else:
-            yield WorkClass(96_000, 786_432, gpus=LARGE_GPUS, gpu_milli=WHOLE_GPU_MILLI)
+            yield WorkClass(96_000, 786_432, gpus=LARGE_GPUS, gpu_milli=WHOLE_DEVICE_MILLI)
 
 
 def _snapshot(nodes: tuple[Node, ...], works: Sequence[WorkClass]) -> Snapshot:
-    share = WHOLE_GPU_MILLI * sum(len(node.devices) for node in nodes) // TEAMS
+    share = WHOLE_DEVICE_MILLI * sum(len(node.devices) for node in nodes) // TEAMS
     queues = (
         Queue("all"),
         *(
@@ -146,7 +146,7 @@ def _snapshot(nodes: tuple[Node, ...], works: Sequence[WorkClass]) -> Snapshot:
 def _request(work: WorkClass) -> Request:
     devices = None
     if work.gpus:
-        fraction = work.gpu_milli if work.gpu_milli < WHOLE_GPU_MILLI else None
+        fraction = work.gpu_milli if work.gpu_milli < WHOLE_DEVICE_MILLI else None
         devices = DeviceRequest(work.gpus, fraction_milli=fraction, models=work.models)
     return Request(work.cpu_milli, work.memory_mib, devices)
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.arrays import DeviceModel, NodeArrays
 from corral.core.devices import Device
+from corral.core.mixes import WorkClass
 from corral.core.nodes import Node
-from corral.scheduling.room_mix import WorkClass
-from corral.scheduling.room_nodes import DeviceModel, NodeArrays
 
 LISTS = ("default", "gpushare40", "gpushare100", "multigpu50", "gpuspec33", "cpu250")
 PODS_PER_NODE = 1001

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import openb, policies, report
-from corral.scheduling.room_mix import WorkClass
-from corral.scheduling.room_nodes import NodeArrays
+from benchmarks.arrays import NodeArrays
+from corral.core.mixes import WorkClass
 
 STOP_AT = 1.3
 

@@ -4,18 +4,36 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import replace
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corral.scheduling.room import Place, Room
-from corral.scheduling.room_mix import WHOLE_GPU_MILLI, Mix, WorkClass
-from corral.scheduling.room_nodes import NodeArrays
+from benchmarks.arrays import NodeArrays
+from corral.core.devices import Device
+from corral.core.mixes import WorkClass
+from corral.core.nodes import Node, Pool
+from corral.core.queues import Queue
+from corral.core.resources import WHOLE_DEVICE_MILLI
+from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, Request, Workload
+from corral.scheduling.board import Board
+from corral.scheduling.place import Placer
+from corral.scheduling.requests import RequestClass
+from corral.scheduling.room_mix import Tally
+from corral.scheduling.tree import QueueState
+from corral.scheduling.work import Chunk, Slot, WorkState
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
-LEVELS = WHOLE_GPU_MILLI + 1
+LEVELS = WHOLE_DEVICE_MILLI + 1
+
+
+class Place(NamedTuple):
+    """A node and the devices on it, by their position."""
+
+    node: int
+    gpus: tuple[int, ...]
 
 
 class Policy(Protocol):
@@ -27,21 +45,68 @@ class Policy(Protocol):
 
 
 class Corral:
-    """The rule that Corral places by; learns the mix from what it is offered."""
+    """Corral's own placement, on a board without queues; learns the mix from what it is offered."""
 
-    def __init__(self, nodes: NodeArrays, mix: Mix | None = None) -> None:
-        self.room = Room(nodes, mix or Mix())
+    def __init__(self, nodes: NodeArrays) -> None:
+        self._board = Board([_node(nodes, index) for index in range(len(nodes))])
+        self._placer = Placer(self._board, Pool("default"))
+        self._tally = Tally()
+        self._kinds = {device.kind: device for state in self._board.nodes for device in state.node.devices}
+        self._requests: dict[WorkClass, RequestClass] = {}
+        self._queue = QueueState(Queue("all"), "default", None)
+        self._held: dict[Place, list[Slot]] = {}
 
     def offer(self, work: WorkClass) -> Place | None:
-        self.room.arrive(work)
-        place = self.room.choose(work)
-        if place is not None:
-            self.room.place(work, place)
+        if self._tally.note(work):
+            self._placer.learn(self._tally.mix())
+        slot = self._slot(work)
+        if not self._placer.place(Chunk(slot.group.work, [slot])):
+            return None
+        assert slot.new is not None
+        place = Place(slot.new.node, tuple(use[0] for use in slot.new.devices))
+        self._held.setdefault(place, []).append(slot)
         return place
 
     def release(self, work: WorkClass, place: Place) -> None:
-        self.room.release(work, place)
-        self.room.leave()
+        held = self._held[place]
+        slot = next(each for each in held if each.request is self._requests[work])
+        held.remove(slot)
+        self._board.take(slot)
+        self._tally.note_departure()
+
+    def _slot(self, work: WorkClass) -> Slot:
+        request = self._requests.get(work)
+        if request is None:
+            request = RequestClass(len(self._requests), request_of(work), self._kinds.values())
+            self._requests[work] = request
+        group = ReplicaGroup("main", request=request.request, replicas=(Replica("0"),))
+        state = WorkState(Workload("work", "all", (group,)), self._queue)
+        return Slot("0", state.groups[0], 0, request)
+
+
+def request_of(work: WorkClass) -> Request:
+    """What a replica of this class asks for."""
+    if not work.gpus:
+        return Request(work.cpu_milli, work.memory_mib)
+    devices = DeviceRequest(work.gpus, models=work.models)
+    if work.slice_mib:
+        devices = replace(devices, memory_mib=work.slice_mib)
+    elif work.gpu_milli < WHOLE_DEVICE_MILLI:
+        devices = replace(devices, fraction_milli=work.gpu_milli)
+    return Request(work.cpu_milli, work.memory_mib, devices)
+
+
+def _node(nodes: NodeArrays, index: int) -> Node:
+    model = nodes.models[nodes.model[index]]
+    return Node(
+        f"n{index}",
+        cpu_milli=int(nodes.cpu[index]),
+        memory_mib=int(nodes.memory[index]),
+        pods=int(nodes.pods[index]),
+        devices=tuple(
+            Device(f"g{number}", model.memory_mib, model.name) for number in range(nodes.gpus[index])
+        ),
+    )
 
 
 class _Plain:
@@ -104,7 +169,7 @@ class BestFit(_Plain):
     def __init__(self, nodes: NodeArrays) -> None:
         super().__init__(nodes)
         self._most_cpu = int(nodes.cpu.max())
-        self._most_milli = nodes.milli.shape[1] * WHOLE_GPU_MILLI
+        self._most_milli = nodes.milli.shape[1] * WHOLE_DEVICE_MILLI
 
     def offer(self, work: WorkClass) -> Place | None:
         fitting = self.fitting(work)
@@ -210,7 +275,7 @@ class FGD(_Plain):
         on = among[row]
         useless, fitting = self._useless_on[on], self._fits_on[on]
         if work.gpus:
-            before = left[row, chosen] if work.gpus == 1 else np.full(len(row), WHOLE_GPU_MILLI)
+            before = left[row, chosen] if work.gpus == 1 else np.full(len(row), WHOLE_DEVICE_MILLI)
             after = before - milli[row]
             useless = useless + work.gpus * (self._useless[after] - self._useless[before])
             fitting = fitting + work.gpus * (self._fits[after] - self._fits[before])
@@ -220,4 +285,4 @@ class FGD(_Plain):
         order = np.lexsort((left[row, chosen], growth, row))
         best = order[np.unique(row[order], return_index=True)[1]]
         device[among] = chosen[best]
-        scores[among] = np.floor(100 / (1 + np.exp(growth[best] / WHOLE_GPU_MILLI)))
+        scores[among] = np.floor(100 / (1 + np.exp(growth[best] / WHOLE_DEVICE_MILLI)))

@@ -7,6 +7,7 @@
     topologies: {net: [zone, rack]}     levels as label keys; `in: a/r1` gives a node its labels
     rounds: 2                           how many cycles it may take
     actions: [allocate]                 all of them when left out
+    mix: [{gpus: 1, milli: 700, cpu: 4, models: [A], times: 10}]        what usually arrives
     then: {job: [n0, n0]}               the nodes it runs on in the end, or how many replicas run
     reserved: {job: 60}                 in how many seconds a workload is to start, for all that have a time
     kept_for: {job: other}              for whom the place is kept that a workload cannot have
@@ -25,6 +26,7 @@ from typing import Any
 import yaml
 
 from corral.core.devices import Device, DeviceUse
+from corral.core.mixes import ONE_ARRIVAL, ClassCount, Mix, WorkClass
 from corral.core.nodes import Arrangement, Node, Pool, Topology
 from corral.core.plans import ALL_ACTIONS, Action
 from corral.core.queues import Queue, QueuePolicy, Quota
@@ -71,7 +73,7 @@ def load_scenarios() -> list[Scenario]:
 def read_scenario(name: str, spec: Spec) -> Scenario:
     unknown = set(spec) - {
         "nodes", "queues", "workloads", "pool", "history", "rounds", "actions", "then", "reasons",
-        "topologies",
+        "topologies", "mix",
         "reserved", "kept_for",
     }  # fmt: skip
     assert not unknown, f"{name}: unknown {unknown}"
@@ -82,7 +84,14 @@ def read_scenario(name: str, spec: Spec) -> Scenario:
     workloads = tuple(_workload(key, value, seats) for key, value in spec["workloads"].items())
     return Scenario(
         name,
-        Snapshot(NOW, nodes, queues, workloads, pools=(_pool(spec.get("pool", {}), topologies),)),
+        Snapshot(
+            NOW,
+            nodes,
+            queues,
+            workloads,
+            pools=(_pool(spec.get("pool", {}), topologies),),
+            mix=_mix(spec),
+        ),
         Config(history_milli=round(spec.get("history", 0) * 1000)),
         tuple(Action(action) for action in spec.get("actions", ALL_ACTIONS)),
         spec.get("rounds", 1),
@@ -91,6 +100,25 @@ def read_scenario(name: str, spec: Spec) -> Scenario:
         spec.get("reserved"),
         spec.get("kept_for", {}),
     )
+
+
+def _mix(spec: Spec) -> dict[str, Mix]:
+    if "mix" not in spec:
+        return {}
+    counts = tuple(
+        ClassCount(
+            WorkClass(
+                each.get("cpu", 0) * 1000,
+                0,
+                each["gpus"],
+                each.get("milli", 1000),
+                models=tuple(each.get("models", ())),
+            ),
+            each.get("times", 1) * ONE_ARRIVAL,
+        )
+        for each in spec["mix"]
+    )
+    return {"default": Mix(counts, len(counts))}
 
 
 def _pool(spec: Spec, topologies: tuple[Topology, ...]) -> Pool:

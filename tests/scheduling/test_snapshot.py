@@ -8,6 +8,7 @@ import pytest
 
 from corral.core.refusals import Invalid
 from corral.scheduling.engine import schedule
+from corral.scheduling.learn import learn
 from corral.scheduling.snapshot import (
     Snapshot,
     read_plan,
@@ -126,6 +127,33 @@ REPLICA = "workloads/0/groups/0/replicas/0"
         ("pools", [{"name": "other", "labels": {"zone": "b"}}], "nodes[0].labels"),
         ("workloads/0/colour", "red", "workloads[0].colour"),
         ("now", "yesterday", "now"),
+        ("mix", {"other": {}}, "mix.other"),
+        ("mix", {"default": {"arrivals": -1}}, "mix.default.arrivals"),
+        ("mix", {"default": {"counts": [{"work": {}, "count": 0}]}}, "mix.default.counts[0].count"),
+        ("mix", {"default": {"counts": [{"work": {"gpus": 1}, "count": 1}]}}, "mix.default.counts[0].work"),
+        (
+            "mix",
+            {"default": {"counts": [{"work": {}, "count": 1}, {"work": {}, "count": 2}]}},
+            "mix.default.counts[1].work",
+        ),
+        (
+            "mix",
+            {
+                "default": {
+                    "learnt": {
+                        "counts": [{"work": {"gpus": 1, "gpu_milli": 500}, "count": 1}],
+                        "kinds": [":80:any"],
+                        "room": [1, 2],
+                    }
+                }
+            },
+            "mix.default.learnt.room",
+        ),
+        (
+            "mix",
+            {"default": {"learnt": {"counts": [{"work": {}, "count": 1}], "kinds": [], "room": []}}},
+            "mix.default.learnt.counts[0].work",
+        ),
         ("nodes/0/memory_mib", 1.5, "nodes[0].memory_mib"),
     ],
 )
@@ -193,3 +221,13 @@ def test_levels_of_a_topology_are_named_once_and_never_node(levels: list[str], p
     changed = document()
     changed["pools"] = [{"name": "default", "topologies": [{"name": "net", "levels": levels}]}]
     assert refused(changed) == [f"pools[0].topologies[0].{place}"]
+
+
+def test_what_was_learnt_survives_the_journey_through_json_and_decides_the_same() -> None:
+    scenario = next(each for each in SCENARIOS if "wanted model free" in each.name)
+    learnt = learn(scenario.snapshot, "default")
+    snapshot = replace(scenario.snapshot, mix={"default": learnt})
+    again = read_snapshot(write_snapshot(snapshot))
+    assert again == snapshot
+    assert learnt.learnt is not None
+    assert schedule(again) == schedule(scenario.snapshot)

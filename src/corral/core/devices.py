@@ -22,7 +22,7 @@ class Device:
     mode: DeviceMode = DeviceMode.ANY
 
     @property
-    def kind(self) -> tuple[object, ...]:
+    def kind(self) -> tuple[str, int, DeviceMode]:
         """Equal for devices that every request finds alike."""
         return self.model, self.memory_mib, self.mode
 

@@ -7,6 +7,7 @@ from corral.core.queues import Queue
 from corral.core.refusals import FieldError, Invalid
 from corral.core.resources import UNLIMITED
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Request, Workload
+from corral.scheduling.check_mix import check_mixes
 from corral.scheduling.check_topology import TopologyChecker, check_levels
 from corral.scheduling.checking import numbered, quantities, unique
 from corral.scheduling.snapshot import Snapshot
@@ -21,6 +22,7 @@ def check_snapshot(snapshot: Snapshot) -> None:
         *_nodes(snapshot),
         *_queues(snapshot),
         *_workloads(snapshot),
+        *check_mixes(snapshot),
     ]
     if errors:
         count = f"{len(errors)} place{'s are' if len(errors) > 1 else ' is'} wrong"

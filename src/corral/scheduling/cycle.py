@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from corral.core.mixes import Mix
 from corral.core.nodes import Node, Pool
 from corral.core.plans import Action, Reason, ReasonKind, SearchResult
 from corral.core.queues import Queue
@@ -27,12 +28,13 @@ class Cycle:
         queues: Iterable[Queue],
         workloads: Iterable[Workload],
         config: Config,
+        mix: Mix | None = None,
     ) -> None:
         self.now = now
         self.pool = pool
         self.config = config
         self.board = Board(sorted(nodes, key=lambda node: node.name))
-        self.placer = Placer(self.board, pool)
+        self.placer = Placer(self.board, pool, mix)
         self.tree = Tree(queues, pool.name)
         self.works: list[WorkState] = []
         self.reasons: dict[WorkState, Reason] = {}

@@ -29,7 +29,7 @@ def schedule(
 ) -> Plan:
     """The plan of one cycle. Pools are independent; the actions run in their fixed order."""
     chosen = set(actions)
-    cycles = list(_cycles(snapshot, config or Config()))
+    cycles = list(cycles_of(snapshot, config or Config()))
     for cycle in cycles:
         for action, act in _ACTIONS.items():
             if action in chosen:
@@ -37,14 +37,15 @@ def schedule(
     return plan_of(cycles, snapshot.claims)
 
 
-def _cycles(snapshot: Snapshot, config: Config) -> Iterator[Cycle]:
+def cycles_of(snapshot: Snapshot, config: Config) -> Iterator[Cycle]:
     homes = {node.name: pools_of(node, snapshot)[0] for node in snapshot.nodes}
     works: dict[str, list[Workload]] = {pool.name: [] for pool in snapshot.pools}
     for workload in snapshot.workloads:
         works[_pool_of(workload, snapshot, homes)].append(workload)
     for pool in sorted(snapshot.pools, key=lambda pool: pool.name):
         nodes = [node for node in snapshot.nodes if homes[node.name] == pool.name]
-        yield Cycle(snapshot.now, pool, nodes, snapshot.queues, works[pool.name], config)
+        mix = snapshot.mix.get(pool.name)
+        yield Cycle(snapshot.now, pool, nodes, snapshot.queues, works[pool.name], config, mix)
 
 
 def _pool_of(workload: Workload, snapshot: Snapshot, homes: dict[str, str]) -> str:

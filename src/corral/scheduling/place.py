@@ -1,5 +1,8 @@
 """Place: the best node for a replica, its devices there, and whole chunks all or nothing."""
 
+from dataclasses import replace
+
+from corral.core.mixes import Mix
 from corral.core.nodes import Arrangement, Pool
 from corral.core.plans import Reason, ReasonKind
 from corral.core.resources import Amount
@@ -7,6 +10,7 @@ from corral.scheduling.board import Board, DeviceState
 from corral.scheduling.capacity import Capacity
 from corral.scheduling.fit import fitting_devices, totals_fit
 from corral.scheduling.requests import RequestClass
+from corral.scheduling.room import Room, has_lesson
 from corral.scheduling.scores import Scores
 from corral.scheduling.stock import Stock
 from corral.scheduling.topology import Gatherer, Levels, Mask
@@ -16,13 +20,21 @@ from corral.scheduling.work import Chunk, Phase, Slot, Spot
 class Placer:
     """Finds places on a board."""
 
-    def __init__(self, board: Board, pool: Pool) -> None:
+    def __init__(self, board: Board, pool: Pool, mix: Mix | None = None) -> None:
         self._board = board
         self._spread = pool.arrangement is Arrangement.SPREADING
+        self._mix = mix or Mix()
         self._stock: Stock | None = None
+        self._room: Room | None = None
         self._scores: dict[tuple[int, bool], Scores] = {}
         self.levels = Levels(pool, [node.node for node in board.nodes])
         self._gatherer = Gatherer(board, self.levels, Capacity(self._scores_of), spread=self._spread)
+
+    def learn(self, mix: Mix) -> Mix:
+        """Learns from a mix and from what is left now; returns it with what was learnt."""
+        self._mix = replace(mix, learnt=None)
+        self._consider(self._look())
+        return replace(mix, learnt=None if self._room is None else self._room.learnt)
 
     def place(self, chunk: Chunk, *, rehearsal: bool = False, keep: bool = False) -> int:
         """Gives every replica of the chunk a spot, or none; returns how many found one.
@@ -100,15 +112,28 @@ class Placer:
 
     def _scores_of(self, request: RequestClass, *, rehearsal: bool = False) -> Scores:
         """The scores of a class; the arrays behind them show the board as it is now."""
-        if self._stock is None:
-            self._stock = Stock(self._board)
-        self._stock.refresh()
+        stock = self._look()
         key = request.index, rehearsal
         scores = self._scores.get(key)
         if scores is None:
-            scores = Scores(self._stock, request, spread=self._spread, rehearsal=rehearsal)
+            scores = Scores(stock, self._room, request, spread=self._spread, rehearsal=rehearsal)
             self._scores[key] = scores
         return scores
+
+    def _look(self) -> Stock:
+        """Brings the arrays up to date, or makes them."""
+        stock = self._stock
+        if stock is None:
+            stock = self._stock = Stock(self._board)
+            self._consider(stock)
+        elif (changed := stock.refresh()) and self._room is not None:
+            self._room.read(changed)
+        return stock
+
+    def _consider(self, stock: Stock) -> None:
+        """Values the nodes by the mix, if there is one; what was scored before counts no more."""
+        self._room = Room(stock, self._mix) if has_lesson(self._mix, stock) else None
+        self._scores.clear()
 
     def _spot(self, number: int, scores: Scores, *, rehearsal: bool) -> tuple[Spot, bool]:
         """The devices to take on a node, and whether the replica has to wait for any of it."""
@@ -117,7 +142,8 @@ class Placer:
         if not request.count:
             return Spot(number, (), Amount(0, request.cpu_milli, request.memory_mib)), waits
         fitting = fitting_devices(node, scores.usable(number), request, later=True)
-        fitting.sort(key=lambda device: _device_turn(device, request, rehearsal=rehearsal))
+        cuts = scores.cuts_on(number)
+        fitting.sort(key=lambda each: _device_turn(each, request, cuts[each.index], rehearsal=rehearsal))
         uses = []
         milli = 0
         for device in fitting[: request.count]:
@@ -125,6 +151,7 @@ class Placer:
             uses.append((device.index, mib, compute))
             milli += request.charge(device.memory_mib)
             waits = waits or not device.fits_now(mib, compute)
+        scores.chosen(number, [use[0] for use in uses])
         return Spot(number, tuple(uses), Amount(milli, request.cpu_milli, request.memory_mib)), waits
 
 
@@ -133,10 +160,12 @@ def _is_as_good(base: Spot, spot: Spot, slot: Slot) -> bool:
     return base.node == spot.node and (not slot.request.sliced or base.devices == spot.devices)
 
 
-def _device_turn(device: DeviceState, request: RequestClass, *, rehearsal: bool) -> tuple[bool, int, int]:
-    """Idle before leaving; slices on the fullest; then in the node's order."""
+def _device_turn(
+    device: DeviceState, request: RequestClass, cut: int, *, rehearsal: bool
+) -> tuple[bool, int, int, int]:
+    """Idle before leaving; where least room is cut off; slices on the fullest; then in the node's order."""
     if not request.sliced:
-        return not device.free_now and not rehearsal, 0, device.index
+        return not device.free_now and not rehearsal, cut, 0, device.index
     mib, compute = request.slice_on(device.memory_mib)
     held = device.mib - device.leaving_mib + device.promised_mib
-    return not device.fits_now(mib, compute) and not rehearsal, -held, device.index
+    return not device.fits_now(mib, compute) and not rehearsal, cut, -held, device.index

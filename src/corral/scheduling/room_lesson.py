@@ -13,14 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from corral.scheduling.room_mix import WHOLE_GPU_MILLI, Experience, WorkClass
-from corral.scheduling.room_nodes import DeviceModel, Integers, NodeArrays
+from corral.core.devices import Device, DeviceMode
+from corral.core.mixes import ClassCount, WorkClass
+from corral.core.resources import WHOLE_DEVICE_MILLI
 
 Floats = NDArray[np.float64]
-Counts = tuple[tuple[WorkClass, int], ...]
+Integers = NDArray[np.int64]
+Counts = Sequence[ClassCount]
 
 STEP_MILLI = 10  # the table of fills has an entry for every 10 milli
-STEPS = WHOLE_GPU_MILLI // STEP_MILLI
+STEPS = WHOLE_DEVICE_MILLI // STEP_MILLI
 FILL_UNIT = 64  # fills and rooms are counted in 1/64 milli
 SHARE_UNIT = 1 << 20  # shares and weights are parts of this
 MUCH_TURNOVER = 250  # of a thousand; from there on a cluster is in use, no longer filling up
@@ -34,7 +36,6 @@ class RoomConfig:
     horizon: int = 30  # tasks that a GPU is expected to be offered before we stop counting
     scarcity_floor: float = 0.01  # share of the capacity that is added before dividing by what is left
     hope: float = 0.8  # with turnover, the worth of a node for work on several GPUs, per GPU it lacks
-    fade_divisor: int = 32  # at every refresh, once many have arrived, counts lose one part in this many
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,33 +45,45 @@ class Shapes:
     cpu: Floats
     memory: Floats
     needs_untouched: Integers
-    least: Floats  # [model, shape]: the room that one such task takes
-    room_per_cpu: Floats  # [model, shape]: how much fill one millicore can carry
+    least: Floats  # [kind of device, shape]: the room that one such task takes
+    room_per_cpu: Floats  # [kind, shape]: how much fill one millicore can carry
     room_per_memory: Floats
-    allowed: tuple[
-        tuple[int, tuple[int, ...], float], ...
-    ]  # (shape, models, share of arrivals): one per bucket
+    # One per bucket: shape, kinds it may use, share of arrivals.
+    allowed: tuple[tuple[int, tuple[int, ...], float], ...]
 
     def __len__(self) -> int:
         return len(self.cpu)
 
 
+def kind_name(kind: Device) -> str:
+    """How a kind of device is named in what was learnt."""
+    return f"{kind.model}:{kind.memory_mib}:{kind.mode}"
+
+
+def share_on(work: WorkClass, kind: Device) -> int:
+    """The milli that one part of the work takes of such a device; more than it has where it cannot run."""
+    barred = DeviceMode.SHARED if work.is_whole else DeviceMode.WHOLE
+    if kind.mode is barred or not work.allows(kind.model):
+        return WHOLE_DEVICE_MILLI + 1
+    return min(work.milli_on(kind.memory_mib), WHOLE_DEVICE_MILLI + 1)
+
+
 def share_counts(counts: Counts) -> list[int]:
     """Each count as parts of SHARE_UNIT."""
-    total = sum(count for _, count in counts)
-    return [count * SHARE_UNIT // total for _, count in counts]
+    total = sum(each.count for each in counts)
+    return [each.count * SHARE_UNIT // total for each in counts]
 
 
-def expected_fill(counts: Counts, model: DeviceModel, horizon: int) -> Floats:
+def expected_fill(counts: Counts, kind: Device, horizon: int) -> Floats:
     """Entry i: what is expected to be filled of i * STEP_MILLI left on such a GPU, in 1 / FILL_UNIT milli.
 
     Of `horizon` tasks offered one after the other, each drawn from the mix, those that fit are taken.
     """
     chance = np.zeros(STEPS + 1)
     gain = np.zeros(STEPS + 1)
-    for (work, _), share in zip(counts, share_counts(counts), strict=True):
-        milli = work.milli_on(model.memory_mib) if work.allows(model.name) else WHOLE_GPU_MILLI + 1
-        if milli <= WHOLE_GPU_MILLI:
+    for each, share in zip(counts, share_counts(counts), strict=True):
+        milli = share_on(each.work, kind)
+        if milli <= WHOLE_DEVICE_MILLI:
             step = -(-milli // STEP_MILLI)
             chance[step] += share
             gain[step] += share * milli
@@ -85,29 +98,27 @@ def expected_fill(counts: Counts, model: DeviceModel, horizon: int) -> Floats:
     return np.rint(fill * (FILL_UNIT / FINE_UNIT))
 
 
-def group_shapes(counts: Counts, models: Sequence[DeviceModel]) -> Shapes:
+def group_shapes(counts: Counts, kinds: Sequence[Device]) -> Shapes:
     """Classes of about the same size and number of GPUs are one shape, whatever models they allow."""
-    members: dict[tuple[object, ...], list[tuple[WorkClass, int]]] = {}
+    members: dict[tuple[object, ...], list[ClassCount]] = {}
     buckets: dict[tuple[tuple[object, ...], tuple[int, ...]], int] = {}
-    for work, count in counts:
-        key = _shape_key(work, models)
-        members.setdefault(key, []).append((work, count))
+    for each in counts:
+        key = _shape_key(each.work, kinds)
+        members.setdefault(key, []).append(each)
         allowed = tuple(
-            index
-            for index, model in enumerate(models)
-            if work.allows(model.name) and work.milli_on(model.memory_mib) <= WHOLE_GPU_MILLI
+            index for index, kind in enumerate(kinds) if share_on(each.work, kind) <= WHOLE_DEVICE_MILLI
         )
-        buckets[key, allowed] = buckets.get((key, allowed), 0) + count
+        buckets[key, allowed] = buckets.get((key, allowed), 0) + each.count
     order = {key: index for index, key in enumerate(sorted(members))}
-    means = [_means(members[key], models) for key in order]
-    total = sum(count for _, count in counts)
+    means = [_means(members[key], kinds) for key in order]
+    total = sum(each.count for each in counts)
     cpu = np.array([mean[0] for mean in means])
     memory = np.array([mean[1] for mean in means])
     milli = np.array([mean[2] for mean in means]).T
     return Shapes(
         cpu=cpu,
         memory=memory,
-        needs_untouched=np.array([_untouched(members[key][0][0]) for key in order], np.int64),
+        needs_untouched=np.array([_untouched(members[key][0].work) for key in order], np.int64),
         # A hair less, so that what suffices exactly still does after the rounding of its product.
         least=milli * FILL_UNIT * (1 - 1e-9),
         room_per_cpu=milli * FILL_UNIT / np.maximum(cpu, 1.0),
@@ -120,63 +131,87 @@ def group_shapes(counts: Counts, models: Sequence[DeviceModel]) -> Shapes:
     )
 
 
-def _shape_key(work: WorkClass, models: Sequence[DeviceModel]) -> tuple[object, ...]:
+def bucket_count(counts: Counts, kinds: Sequence[Device]) -> int:
+    """How many numbers describe the room that was left for such a mix."""
+    return len(group_shapes(counts, kinds).allowed)
+
+
+def _shape_key(work: WorkClass, kinds: Sequence[Device]) -> tuple[object, ...]:
     whole = _untouched(work)
-    sizes = () if whole > 1 else tuple(-(-work.milli_on(model.memory_mib) // 250) for model in models)
+    sizes = () if whole > 1 else tuple(-(-work.milli_on(kind.memory_mib) // 250) for kind in kinds)
     return (-(-work.cpu_milli // 4000), -(-work.memory_mib // 16384), work.gpus, sizes)
 
 
 def _untouched(work: WorkClass) -> int:
     """How many devices must be untouched for such work."""
-    return work.gpus if work.gpus > 1 and work.gpu_milli == WHOLE_GPU_MILLI else 0
+    return work.gpus if work.gpus > 1 and work.is_whole else 0
 
 
-def _means(
-    members: list[tuple[WorkClass, int]], models: Sequence[DeviceModel]
-) -> tuple[float, float, list[float]]:
-    """Mean CPU, memory and, per model, milli of all its GPUs together."""
-    total = sum(count for _, count in members)
-    cpu = sum(work.cpu_milli * count for work, count in members) / total
-    memory = sum(work.memory_mib * count for work, count in members) / total
+def _means(members: Sequence[ClassCount], kinds: Sequence[Device]) -> tuple[float, float, list[float]]:
+    """Mean CPU, memory and, per kind of device, milli of all its GPUs together."""
+    total = sum(each.count for each in members)
+    cpu = sum(each.work.cpu_milli * each.count for each in members) / total
+    memory = sum(each.work.memory_mib * each.count for each in members) / total
     milli = []
-    for model in models:
-        sizes = ((min(work.milli_on(model.memory_mib), WHOLE_GPU_MILLI), work, n) for work, n in members)
-        milli.append(sum(size * work.gpus * n for size, work, n in sizes) / total)
+    for kind in kinds:
+        size = WHOLE_DEVICE_MILLI
+        sizes = (min(each.work.milli_on(kind.memory_mib), size) * each.work.gpus for each in members)
+        milli.append(sum(one * each.count for one, each in zip(sizes, members, strict=True)) / total)
     return cpu, memory, milli
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """What a lesson knows of the nodes: kinds of devices, and which of them stand together on a node.
+
+    A node with several kinds has room for work that may use one of them.
+    """
+
+    kinds: tuple[Device, ...]
+    together: tuple[tuple[int, ...], ...]
+    most_gpus: int
+    capacity_milli: int
 
 
 class Lesson:
     """One refresh: tables of fills, shapes and weights, and the value of any node under them."""
 
-    def __init__(self, counts: Counts, nodes: NodeArrays, config: RoomConfig) -> None:
-        self.shapes = group_shapes(counts, nodes.models)
-        tables: dict[tuple[object, ...], Floats] = {}
+    def __init__(self, counts: Counts, fleet: Fleet, config: RoomConfig) -> None:
+        self.fleet = fleet
+        self.shapes = group_shapes(counts, fleet.kinds)
+        tables: dict[tuple[int, ...], Floats] = {}
         fills = []
-        for model in nodes.models:
-            seen = tuple((work.allows(model.name), work.milli_on(model.memory_mib)) for work, _ in counts)
+        for kind in fleet.kinds:
+            seen = tuple(share_on(each.work, kind) for each in counts)
             if seen not in tables:
-                tables[seen] = expected_fill(counts, model, config.horizon)
+                tables[seen] = expected_fill(counts, kind, config.horizon)
             fills.append(tables[seen])
         # One entry for every milli, so that a state is looked up without dividing.
-        self.fill = np.array(fills)[:, np.arange(WHOLE_GPU_MILLI + 1) // STEP_MILLI]
+        self.fill = np.array(fills)[:, np.arange(WHOLE_DEVICE_MILLI + 1) // STEP_MILLI]
+        # On a node with several kinds, work counts by its share of the first.
+        first = [kinds[0] if kinds else 0 for kinds in fleet.together]
+        self._least = self.shapes.least[first]
+        self._per_cpu = self.shapes.room_per_cpu[first]
+        self._per_memory = self.shapes.room_per_memory[first]
         self._alike = bool((self.shapes.least == self.shapes.least[:1]).all())
-        self.most_gpus = int(nodes.milli.shape[1])
         self.weights = np.zeros((0, 0))
 
-    def weigh(self, experience: Experience, nodes: NodeArrays, config: RoomConfig) -> None:
+    def weigh(self, room: Sequence[int], turnover: int, config: RoomConfig) -> None:
         """Sets the weights: a bucket counts by how often it arrives and by how little room it has left."""
-        capacity = max(nodes.capacity_milli, 1) * FILL_UNIT
+        fleet = self.fleet
+        capacity = max(fleet.capacity_milli, 1) * FILL_UNIT
         raw = []
-        for (_, _, share), left in zip(self.shapes.allowed, experience.room, strict=True):
+        for (_, _, share), left in zip(self.shapes.allowed, room, strict=True):
             plenty = left / capacity + config.scarcity_floor
             # To the power of 1.5, in operations that round alike everywhere.
             raw.append(share / (plenty * math.sqrt(plenty)))
         scale = SHARE_UNIT / sum(raw) if raw else 0.0
-        weights = np.zeros((len(nodes.models), self.most_gpus + 1, len(self.shapes)))
-        worth = self._worth(min(experience.turnover / MUCH_TURNOVER, 1.0), config.hope)
+        weights = np.zeros((len(fleet.together), fleet.most_gpus + 1, len(self.shapes)))
+        worth = self._worth(min(turnover / MUCH_TURNOVER, 1.0), config.hope)
         for (shape, allowed, _), weight in zip(self.shapes.allowed, raw, strict=True):
-            for model in allowed:
-                weights[model, :, shape] += np.rint(weight * scale * worth[:, shape])
+            for index, kinds in enumerate(fleet.together):
+                if not set(allowed).isdisjoint(kinds):
+                    weights[index, :, shape] += np.rint(weight * scale * worth[:, shape])
         self.weights = weights.reshape(-1, len(self.shapes))
 
     def _worth(self, turnover: float, hope: float) -> Floats:
@@ -185,7 +220,7 @@ class Lesson:
         Where nothing leaves, too few are of no use. Where work leaves, the fewer are lacking the sooner
         there will be enough; without that, small work would be strewn over all nodes.
         """
-        untouched = np.arange(self.most_gpus + 1)[:, None]
+        untouched = np.arange(self.fleet.most_gpus + 1)[:, None]
         powers = [1.0]
         for _ in range(int(self.shapes.needs_untouched.max(initial=0))):
             powers.append(powers[-1] * hope)
@@ -193,18 +228,20 @@ class Lesson:
         worth: Floats = by_lack[np.maximum(self.shapes.needs_untouched - untouched, 0)]
         return worth
 
-    def rooms(self, model: Integers, cpu: Floats, memory: Floats, fill: Floats) -> Floats:
-        """[node, shape]: the least of the expected fill and what CPU and memory can carry; models aside."""
-        shapes = self.shapes
+    def rooms(self, group: Integers, cpu: Floats, memory: Floats, fill: Floats) -> Floats:
+        """[node, shape]: the least of the expected fill and what CPU and memory can carry; models aside.
+
+        `group` is the entry of `fleet.together` that describes the node.
+        """
         room: Floats
         if self._alike:
-            room = cpu[:, None] * shapes.room_per_cpu[0]
-            other = memory[:, None] * shapes.room_per_memory[0]
-            least = shapes.least[0]
+            room = cpu[:, None] * self._per_cpu[0]
+            other = memory[:, None] * self._per_memory[0]
+            least = self._least[0]
         else:
-            room = cpu[:, None] * shapes.room_per_cpu[model]
-            other = memory[:, None] * shapes.room_per_memory[model]
-            least = shapes.least[model]
+            room = cpu[:, None] * self._per_cpu[group]
+            other = memory[:, None] * self._per_memory[group]
+            least = self._least[group]
         np.minimum(room, other, out=room)
         # What can carry less than one such task has no room for it.
         carries = room >= least
@@ -213,19 +250,26 @@ class Lesson:
         room *= carries
         return room
 
-    def values(self, row: Integers, model: Integers, cpu: Floats, memory: Floats, fill: Floats) -> Floats:
+    def values(self, row: Integers, group: Integers, cpu: Floats, memory: Floats, fill: Floats) -> Floats:
         """The value of each node, its room for every shape, weighted; `row` is that of the weights."""
-        room = self.rooms(model, cpu, memory, fill)
+        room = self.rooms(group, cpu, memory, fill)
         values: Floats = np.einsum("ns,ns->n", room, self.weights.take(row, axis=0))
         return values
 
-    def room_left(self, nodes: NodeArrays) -> tuple[int, ...]:
-        """The whole cluster's room for each bucket."""
-        fill = self.fill[nodes.model[:, None], nodes.milli].sum(axis=1)
-        untouched = (nodes.milli == WHOLE_GPU_MILLI).sum(axis=1)
-        room = self.rooms(nodes.model, nodes.cpu.astype(float), nodes.memory.astype(float), fill)
+    def room_left(
+        self, group: Integers, cpu: Floats, memory: Floats, fill: Floats, untouched: Integers
+    ) -> tuple[int, ...]:
+        """The room of all these nodes for each bucket."""
+        room = self.rooms(group, cpu, memory, fill)
         room *= untouched[:, None] >= self.shapes.needs_untouched
-        by_model = np.zeros((len(nodes.models), len(self.shapes)))
-        for model in range(len(nodes.models)):
-            by_model[model] = room[nodes.model == model].sum(axis=0)
-        return tuple(int(by_model[list(allowed), shape].sum()) for shape, allowed, _ in self.shapes.allowed)
+        by_group = np.array([room[group == index].sum(axis=0) for index in range(len(self.fleet.together))])
+        return tuple(
+            int(
+                sum(
+                    by_group[index, shape]
+                    for index, kinds in enumerate(self.fleet.together)
+                    if not set(allowed).isdisjoint(kinds)
+                )
+            )
+            for shape, allowed, _ in self.shapes.allowed
+        )

@@ -1,17 +1,22 @@
 """Scores: how good every node is for a class of requests, kept, and worked out again where nodes changed.
 
 A score is one integer, lower is better; its parts lie in bits so that each concern dominates the next:
-idle before still releasing, a shared device that has room before opening one, packing or spreading, name.
+idle before still releasing, the room that is left for what usually arrives, a shared device that has room
+before opening one, packing or spreading, name.
 """
+
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from corral.scheduling.fit import Check
 from corral.scheduling.requests import RequestClass
+from corral.scheduling.room import Room
 from corral.scheduling.stock import Flags, Integers, Left, Stock
 
 NOWHERE = 1 << 62
 _LATER = 1 << 61
+_LOSS_SHIFT = 41
 _OPENS_DEVICE = 1 << 40
 _PACKING_SHIFT = 24
 _MOST_DEVICES = (1 << 15) - 1
@@ -24,9 +29,15 @@ class Scores:
     In a rehearsal what is leaving counts as gone, so nothing has to wait.
     """
 
-    def __init__(self, stock: Stock, request: RequestClass, *, spread: bool, rehearsal: bool) -> None:
+    def __init__(
+        self, stock: Stock, room: Room | None, request: RequestClass, *, spread: bool, rehearsal: bool
+    ) -> None:
         self.request = request
         self.stock = stock
+        self._room = room
+        self._cuts: Integers | None = None if room is None else room.cuts_of(request)
+        self._no_cuts: tuple[int, ...] = (0,) * stock.kind.shape[1]
+        self._after = np.zeros(0 if room is None else len(stock.differs))  # the value of a node with it
         self._spread = spread
         self._rehearsal = rehearsal
         self._array: Integers = np.full(len(stock.differs), NOWHERE, np.int64)
@@ -66,6 +77,18 @@ class Scores:
             found = tuple(index for index, kind in enumerate(kinds) if self._takes[kind])
             self._usable[kinds] = found
         return found
+
+    def cuts_on(self, node: int) -> Sequence[int]:
+        """What each device of a node costs, in room for what usually arrives; nothing with an empty mix."""
+        if self._room is None or self._cuts is None:
+            return self._no_cuts
+        cuts: Sequence[int] = self._room.cuts_on(self._cuts, node)
+        return cuts
+
+    def chosen(self, node: int, devices: Iterable[int]) -> None:
+        """Notes that the request will be there: what the node is worth then is already known."""
+        if self._room is not None and self._cuts is not None:
+            self._room.expect(self.request, self._cuts, node, devices, float(self._after[node]))
 
     def failed_checks(self) -> dict[str, int]:
         """On how many nodes which check is the first to fail, even after waiting for what is leaving."""
@@ -143,6 +166,9 @@ class Scores:
         if not len(among):
             return
         score = self._late(among, fitting)
+        if self._room is not None and self._cuts is not None:
+            loss, self._after[among] = self._room.losses(request, self._cuts, among, fitting)
+            score += loss << _LOSS_SHIFT
         if request.sliced and fitting is not None:
             fitting &= ~stock.untouched.take(among, axis=0)
             score[~_enough(fitting, request.count)] += _OPENS_DEVICE

@@ -6,7 +6,8 @@ and nothing unknown is accepted. `docs/scheduling/snapshot.md` describes it.
 
 import dataclasses
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -14,6 +15,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from corral.core.devices import Device, DeviceUse
 from corral.core.holds import Claim
+from corral.core.mixes import ClassCount, Experience, Mix, WorkClass
 from corral.core.nodes import Node, Pool, Topology
 from corral.core.plans import (
     DroppedClaim,
@@ -41,7 +43,7 @@ DEFAULT_POOL = Pool("default")
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A cluster at one moment. Without pools all nodes are in one, named `default`."""
+    """A cluster at one moment. Without pools all nodes are in one, named `default`. `mix` is by pool."""
 
     now: int
     nodes: tuple[Node, ...]
@@ -49,6 +51,7 @@ class Snapshot:
     workloads: tuple[Workload, ...]
     pools: tuple[Pool, ...] = (DEFAULT_POOL,)
     claims: tuple[Claim, ...] = ()
+    mix: Mapping[str, Mix] = field(default_factory=dict)
 
 
 def read_snapshot(text: str | bytes) -> Snapshot:
@@ -87,12 +90,15 @@ def read_plan(text: str | bytes) -> Plan:
 
 
 _NOUNS: tuple[type, ...] = (
+    ClassCount,
     Claim,
     Device,
     DeviceRequest,
     DeviceUse,
     DroppedClaim,
     Eviction,
+    Experience,
+    Mix,
     Node,
     Placement,
     Plan,
@@ -109,6 +115,7 @@ _NOUNS: tuple[type, ...] = (
     Topology,
     TopologyRequest,
     Unplaced,
+    WorkClass,
     Workload,
 )
 

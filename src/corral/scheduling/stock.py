@@ -7,7 +7,6 @@ time when everything that is leaving has left; only nodes where that differs fro
 import numpy as np
 import numpy.typing as npt
 
-from corral.core.devices import Device
 from corral.scheduling.board import Board, NodeState
 from corral.scheduling.requests import RequestClass
 
@@ -43,10 +42,14 @@ class Stock:
         self._tainted = any(node.node.taints for node in nodes)
         self.changes = 0
         self.changed_at: Integers = np.zeros(len(nodes), np.int64)
-        # Devices that are alike for every request are one kind; the last kind is that of no device.
-        self.kinds: list[Device] = []
-        self.kinds_on: list[tuple[int, ...]] = []
-        self._number_kinds()
+        # Devices that are alike for every request are one kind; the number after the last means no device.
+        known = {device.kind: device for node in nodes for device in node.node.devices}
+        self.kinds = [known[kind] for kind in sorted(known)]
+        numbers = {kind: number for number, kind in enumerate(sorted(known))}
+        self.kinds_on = [tuple(numbers[device.kind] for device in node.node.devices) for node in nodes]
+        self.sizes_on = [tuple(device.memory_mib for device in node.devices) for node in nodes]
+        # What the arrays hold of each node, for those who read one node at a time.
+        self.rows: list[tuple[int, int, int, list[int], list[int]]] = [(0, 0, 0, [], [])] * len(nodes)
         self.kind: Integers = np.full((len(nodes), width), len(self.kinds), np.int64)
         for index, kinds in enumerate(self.kinds_on):
             self.kind[index, : len(kinds)] = kinds
@@ -54,16 +57,18 @@ class Stock:
             self._read(node)
         board.dirty.clear()
 
-    def refresh(self) -> None:
-        """Reads what changed since the last time."""
+    def refresh(self) -> list[int]:
+        """Reads what changed since the last time; returns the numbers of those nodes."""
         dirty = self._board.dirty
         if not dirty:
-            return
+            return []
+        changed = sorted(dirty)
+        dirty.clear()
         self.changes += 1
-        for index in dirty:
+        for index in changed:
             self._read(self._board.nodes[index])
             self.changed_at[index] = self.changes
-        dirty.clear()
+        return changed
 
     def allowed_on(self, request: RequestClass) -> Flags | None:
         """Where labels, taints and named nodes allow the request; None means everywhere."""
@@ -71,36 +76,22 @@ class Stock:
             return None
         return np.array([request.allowed_on(node.node) for node in self._board.nodes], np.bool_)
 
-    def _number_kinds(self) -> None:
-        known: dict[tuple[object, ...], int] = {}
-        for node in self._board.nodes:
-            numbers = []
-            for device in node.node.devices:
-                kind = device.kind
-                number = known.get(kind)
-                if number is None:
-                    number = known[kind] = len(self.kinds)
-                    self.kinds.append(device)
-                numbers.append(number)
-            self.kinds_on.append(tuple(numbers))
-
     def _read(self, node: NodeState) -> None:
         index, size, used, leaving, promised = node.index, node.size, node.used, node.leaving, node.promised
         later = self.later
-        later.cpu[index] = size[0] - used[0] + leaving[0] - promised[0]
-        later.memory[index] = size[1] - used[1] + leaving[1] - promised[1]
-        later.pods[index] = size[2] - used[2] + leaving[2] - promised[2]
+        later.cpu[index] = cpu = size[0] - used[0] + leaving[0] - promised[0]
+        later.memory[index] = memory = size[1] - used[1] + leaving[1] - promised[1]
+        later.pods[index] = pods = size[2] - used[2] + leaving[2] - promised[2]
         devices = node.devices
+        mib = [each.memory_mib - each.mib + each.leaving_mib - each.promised_mib for each in devices]
+        compute = [100 - each.compute + each.leaving_compute - each.promised_compute for each in devices]
         if devices:
-            count = len(devices)
-            mib = [each.memory_mib - each.mib + each.leaving_mib - each.promised_mib for each in devices]
-            untouched = [left == each.memory_mib for left, each in zip(mib, devices, strict=True)]
-            later.mib[index, :count] = mib
-            later.compute[index, :count] = [
-                100 - each.compute + each.leaving_compute - each.promised_compute for each in devices
-            ]
-            self.untouched[index, :count] = untouched
+            untouched = [left == size for left, size in zip(mib, self.sizes_on[index], strict=True)]
+            later.mib[index, : len(mib)] = mib
+            later.compute[index, : len(mib)] = compute
+            self.untouched[index, : len(mib)] = untouched
             self.free[index] = sum(untouched)
+        self.rows[index] = cpu, memory, pods, mib, compute
         differs = bool(leaving[2] or promised[2])
         self.differs[index] = differs
         if differs:

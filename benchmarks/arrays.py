@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from corral.scheduling.room_mix import WHOLE_GPU_MILLI
+from corral.core.resources import WHOLE_DEVICE_MILLI
 
 Integers = NDArray[np.int64]
 
@@ -43,10 +43,10 @@ class NodeArrays:
         self.model = np.array(model, np.int64)
         self.gpus = np.array(gpus, np.int64)
         width = int(self.gpus.max(initial=1))
-        empty = np.where(np.arange(width) < self.gpus[:, None], WHOLE_GPU_MILLI, 0)
+        empty = np.where(np.arange(width) < self.gpus[:, None], WHOLE_DEVICE_MILLI, 0)
         self.milli = np.array(empty if milli is None else milli, np.int64)
         self.pods = np.full(len(self.cpu), 1 << 30, np.int64) if pods is None else np.array(pods, np.int64)
-        self.capacity_milli = int(self.gpus.sum()) * WHOLE_GPU_MILLI
+        self.capacity_milli = int(self.gpus.sum()) * WHOLE_DEVICE_MILLI
         self._check(width)
 
     def __len__(self) -> int:
@@ -64,7 +64,7 @@ class NodeArrays:
         for name in ("cpu", "memory", "pods", "milli", "gpus"):
             if (getattr(self, name) < 0).any():
                 raise ValueError(f"{name} is negative on a node")
-        if (self.milli > np.where(np.arange(width) < self.gpus[:, None], WHOLE_GPU_MILLI, 0)).any():
+        if (self.milli > np.where(np.arange(width) < self.gpus[:, None], WHOLE_DEVICE_MILLI, 0)).any():
             raise ValueError(
-                f"more is left on a device than its {WHOLE_GPU_MILLI} milli, or on one that is not there"
+                f"more is left on a device than its {WHOLE_DEVICE_MILLI} milli, or on one that is not there"
             )
