@@ -6,7 +6,7 @@ A kind letter, ten characters of milliseconds and twelve of randomness, in lower
 
 import secrets
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -15,6 +15,7 @@ RANDOM_CHARACTERS = 12
 LENGTH = 1 + TIME_CHARACTERS + RANDOM_CHARACTERS
 PATTERN = f"[a-z][{ALPHABET}]{{{TIME_CHARACTERS + RANDOM_CHARACTERS}}}"
 
+_EPOCH = datetime.fromtimestamp(0, UTC)
 _RANDOM_BITS = RANDOM_CHARACTERS * 5
 
 
@@ -75,7 +76,8 @@ def id_time(identifier: str) -> datetime:
 
 
 def _milliseconds(at: datetime) -> int:
-    return max(0, int(at.timestamp() * 1000))
+    # In integers: as a float, a time far ahead would be rounded into its neighbour.
+    return max(0, (at - _EPOCH) // timedelta(milliseconds=1))
 
 
 def _encode(number: int, characters: int) -> str:
