@@ -48,7 +48,7 @@ def snapshot(tmp_path: Path) -> str:
 def test_plan_says_what_starts_and_why_the_rest_waits(corral: Corral, snapshot: str) -> None:
     shown = corral("plan", snapshot)
     assert shown.code == 0, shown.err
-    assert "1 start, 0 wait for a release, 0 must go, 1 workloads wait." in shown.out
+    assert "1 start, 0 wait for a release, 0 must go, 1 workload waits." in shown.out
     assert "would pass the limit 1 GPU of team" in shown.out
 
 

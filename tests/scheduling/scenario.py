@@ -11,6 +11,7 @@
     then: {job: [n0, n0]}               the nodes it runs on in the end, or how many replicas run
     reserved: {job: 60}                 in how many seconds a workload is to start, for all that have a time
     kept_for: {job: other}              for whom the place is kept that a workload cannot have
+    helps: {job: [being preemptible]}   what is said to help it, all of it
 
 `limit`, `estimate` and `ran` of a workload are seconds; `typical` is the typical run time of a queue.
 
@@ -60,6 +61,7 @@ class Scenario:
     reasons: dict[str, str]
     reserved: dict[str, int] | None
     kept_for: dict[str, str]
+    helps: dict[str, list[str]]
 
 
 def load_scenarios() -> list[Scenario]:
@@ -73,8 +75,7 @@ def load_scenarios() -> list[Scenario]:
 def read_scenario(name: str, spec: Spec) -> Scenario:
     unknown = set(spec) - {
         "nodes", "queues", "workloads", "pool", "history", "rounds", "actions", "then", "reasons",
-        "topologies", "mix",
-        "reserved", "kept_for",
+        "topologies", "mix", "reserved", "kept_for", "helps",
     }  # fmt: skip
     assert not unknown, f"{name}: unknown {unknown}"
     topologies = tuple(Topology(key, tuple(levels)) for key, levels in spec.get("topologies", {}).items())
@@ -99,6 +100,7 @@ def read_scenario(name: str, spec: Spec) -> Scenario:
         spec.get("reasons", {}),
         spec.get("reserved"),
         spec.get("kept_for", {}),
+        spec.get("helps", {}),
     )
 
 

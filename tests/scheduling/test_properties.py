@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from corral.core.devices import Device
 from corral.core.nodes import Node, Pool
-from corral.core.plans import Action, Plan
+from corral.core.plans import Action, Placement, Plan, ReasonKind
 from corral.core.queues import Queue, QueuePolicy, Quota
 from corral.core.resources import Resource
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, ReplicaState, Request, Workload
+from corral.scheduling.changes import changed
 from corral.scheduling.engine import schedule
 from corral.scheduling.snapshot import Snapshot
+from corral.scheduling.why import why
 from tests.scheduling.world import replicas_of, settle
 
 DEVICE_MIB = 100
@@ -22,6 +24,7 @@ FULL = 100
 WARM_UP = 2
 QUIET_WITHIN = 8
 relaxed = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = settings(relaxed, max_examples=8)
 
 
 @st.composite
@@ -249,3 +252,85 @@ def test_every_workload_that_waits_has_a_reason(snapshot: Snapshot) -> None:
         assert (each.name in reasons) == bool(waiting)
         if waiting:
             assert reasons[each.name].waiting == len(waiting)
+
+
+@relaxed
+@given(clusters())
+def test_every_reason_is_true(snapshot: Snapshot) -> None:
+    plan = schedule(snapshot)
+    after = planned(snapshot, plan)
+    used, pinned = used_by_queue(after), used_by_queue(after, pinned=True)
+    quotas = {each.name: each.quotas["default"][Resource.GPU_MILLI] for each in after.queues}
+    for each in plan.unplaced:
+        reason = each.reason
+        if reason.kind is ReasonKind.LIMIT:
+            assert reason.queue is not None
+            assert reason.used == used[reason.queue]
+            assert reason.used + reason.asked > reason.bound
+            assert reason.bound in (quotas[reason.queue].limit, quotas[reason.queue].guarantee)
+        elif reason.kind is ReasonKind.OVER_GUARANTEE:
+            assert reason.queue is not None
+            assert (reason.used, reason.bound) == (pinned[reason.queue], quotas[reason.queue].guarantee)
+            assert reason.used + reason.asked > reason.bound
+        elif reason.kind is ReasonKind.KEPT_BY_FIXED_QUEUES:
+            assert reason.used == sum(used[root.name] for root in after.queues if root.parent is None)
+            assert reason.used + reason.asked > reason.bound
+        elif reason.kind is ReasonKind.NO_ROOM:
+            assert reason.used < reason.asked
+            assert sum(reason.failed_checks.values()) == len(after.nodes)
+            if reason.used == 0:
+                work = next(work for work in after.workloads if work.name == each.workload)
+                assert not any(has_room(after, node, work.groups[0].request) for node in after.nodes)
+        elif reason.kind is ReasonKind.RESERVED:
+            kept = [reserved for reserved in plan.reservations if reserved.workload == reason.kept_for]
+            assert {reserved.at for reserved in kept} == {reason.at}
+
+
+@few
+@given(clusters())
+def test_every_change_that_is_suggested_helps(snapshot: Snapshot) -> None:
+    plan = schedule(snapshot)
+    for each in plan.unplaced:
+        told = why(snapshot, each.workload)
+        assert told is not None
+        assert told.reason == each.reason
+        for change in told.changes:
+            other = schedule(changed(snapshot, each.workload, change))
+            assert starting(other, each.workload) > starting(plan, each.workload)
+
+
+def starting(plan: Plan, workload: str) -> int:
+    return sum(each.workload == workload for each in [*plan.placements, *plan.promises])
+
+
+def planned(snapshot: Snapshot, plan: Plan) -> Snapshot:
+    """As it will be when the plan is carried out and promises are kept."""
+    promised = tuple(
+        Placement(each.workload, each.replica, each.node, each.devices) for each in plan.promises
+    )
+    kept = replace(plan, placements=plan.placements + promised)
+    # What moves leaves one place and gets another.
+    gone = replace(kept, placements=())
+    return settle(settle(snapshot, gone), replace(kept, evictions=()))
+
+
+def has_room(snapshot: Snapshot, node: Node, request: Request) -> bool:
+    """Whether one more replica would fit on a node, counted anew from what runs there."""
+    cpu = memory = pods = 0
+    held: Counter[str] = Counter()
+    for work, replica in running(snapshot):
+        if replica.node == node.name:
+            cpu += work.groups[0].request.cpu_milli
+            memory += work.groups[0].request.memory_mib
+            pods += 1
+            for use in replica.devices:
+                held[use.device] += DEVICE_MIB if use.memory_mib is None else use.memory_mib
+    if pods + 1 > node.pods or cpu + request.cpu_milli > node.cpu_milli:
+        return False
+    if memory + request.memory_mib > node.memory_mib:
+        return False
+    wanted = request.devices
+    if wanted is None:
+        return True
+    mib = wanted.memory_mib or DEVICE_MIB * (wanted.fraction_milli or 1000) // 1000
+    return sum(held[device.id] + mib <= DEVICE_MIB for device in node.devices) >= wanted.count

@@ -4,6 +4,8 @@ import pytest
 
 from corral.scheduling.checks import check_snapshot
 from corral.scheduling.engine import schedule
+from corral.scheduling.explain import advice
+from corral.scheduling.why import why
 from tests.scheduling.scenario import Scenario, load_scenarios
 from tests.scheduling.world import running, settle
 
@@ -35,3 +37,7 @@ def test_scenario_ends_as_it_says_and_rests(scenario: Scenario) -> None:
     kept = {each.workload: each.reason.kept_for for each in plan.unplaced}
     for workload, owner in scenario.kept_for.items():
         assert kept[workload] == owner
+    for workload, changes in scenario.helps.items():
+        told = why(snapshot, workload, scenario.config, scenario.actions)
+        assert told is not None
+        assert [advice(change, snapshot.now) for change in told.changes] == changes

@@ -10,11 +10,19 @@ from corral.cli.frame import Json, new_app
 from corral.cli.output import print_facts, print_table, say
 from corral.cli.refusals import CommandError
 from corral.core.devices import DeviceUse
+from corral.core.explanations import Explanation
 from corral.core.plans import ALL_ACTIONS, Action, Plan, Unplaced
 from corral.core.refusals import Invalid
 from corral.scheduling.engine import schedule
-from corral.scheduling.explain import explain, sentence
-from corral.scheduling.snapshot import Snapshot, read_snapshot, snapshot_schema, write_plan
+from corral.scheduling.explain import advice, details, duration, sentence
+from corral.scheduling.snapshot import (
+    Snapshot,
+    read_snapshot,
+    snapshot_schema,
+    write_explanation,
+    write_plan,
+)
+from corral.scheduling.why import why
 
 app = new_app()
 
@@ -43,13 +51,15 @@ def plan(
     if snapshot is None:
         raise CommandError("No snapshot was named.", remedy="Name a file: corral plan snapshot.json")
     read = _read(snapshot)
-    made = schedule(read, actions=_chosen(actions))
+    chosen = _chosen(actions)
     if workload is not None:
-        _explain(read, made, workload)
-    elif as_json:
+        _explain(read, workload, chosen, as_json=as_json)
+        return
+    made = schedule(read, actions=chosen)
+    if as_json:
         say(write_plan(made))
     else:
-        _show(made)
+        _show(made, read.now)
 
 
 def _read(file: Path) -> Snapshot:
@@ -75,16 +85,20 @@ def _chosen(names: str | None) -> list[Action]:
     return [known[name] for name in wanted]
 
 
-def _show(made: Plan) -> None:
+def _show(made: Plan, now: int) -> None:
     say(
         f"{len(made.placements)} start, {len(made.promises)} wait for a release,"
-        f" {len(made.evictions)} must go, {len(made.unplaced)} workloads wait."
+        f" {len(made.evictions)} must go, {len(made.unplaced)} {_plural(made.unplaced)}."
     )
-    if made.placements or made.promises:
+    if made.placements or made.promises or made.reservations:
         say("")
         rows = [(each.replica, "now", each.node, _devices(each.devices)) for each in made.placements]
         rows += [
             (each.replica, "after a release", each.node, _devices(each.devices)) for each in made.promises
+        ]
+        rows += [
+            (each.replica, f"in {duration(each.at - now)}", each.node, _devices(each.devices))
+            for each in made.reservations
         ]
         print_table(("Replica", "Starts", "Node", "Devices"), rows, empty="")
     if made.evictions:
@@ -101,24 +115,48 @@ def _show(made: Plan) -> None:
         say("")
         print_table(
             ("Workload", "Queue", "Waiting", "Why"),
-            [(each.workload, each.queue, each.waiting, sentence(each.reason)) for each in made.unplaced],
+            [(each.workload, each.queue, each.waiting, sentence(each.reason, now)) for each in made.unplaced],
             empty="",
         )
+
+
+def _plural(waiting: tuple[Unplaced, ...]) -> str:
+    return "workload waits" if len(waiting) == 1 else "workloads wait"
 
 
 def _devices(uses: tuple[DeviceUse, ...]) -> list[str]:
     return [use.device if use.memory_mib is None else f"{use.device} ({use.memory_mib} MiB)" for use in uses]
 
 
-def _explain(snapshot: Snapshot, made: Plan, workload: str) -> None:
+def _explain(snapshot: Snapshot, workload: str, actions: list[Action], *, as_json: bool) -> None:
     if workload not in {each.name for each in snapshot.workloads}:
         raise CommandError(f"The snapshot has no workload {workload!r}.", remedy="Name one of its workloads.")
-    found: Unplaced | None = next((each for each in made.unplaced if each.workload == workload), None)
-    if found is None:
-        say(f"{workload} does not wait: all of its replicas run or start with this plan.")
-        return
-    told = explain(found)
-    print_facts({"Workload": workload, "Queue": found.queue, "Waiting": found.waiting, "Why": told.why})
-    for line in told.details:
+    told = why(snapshot, workload, actions=actions)
+    if told is None:
+        say("null" if as_json else f"{workload} does not wait: all of its replicas run or start.")
+    elif as_json:
+        say(write_explanation(told))
+    else:
+        _tell(told, snapshot.now)
+
+
+def _tell(told: Explanation, now: int) -> None:
+    facts: dict[str, object] = {"Workload": told.workload, "Queue": told.queue, "Waiting": told.waiting}
+    if told.in_queue is not None and told.in_pool is not None:
+        facts["Position"] = (
+            f"{told.in_queue.number} of {told.in_queue.of} in its queue,"
+            f" {told.in_pool.number} of {told.in_pool.of} in its pool"
+        )
+    facts["Why"] = sentence(told.reason, now)
+    if told.reserved:
+        nodes = sorted({each.node for each in told.reserved})
+        facts["Reserved"] = f"{', '.join(nodes)} in {duration(told.reserved[0].at - now)}"
+    print_facts(facts)
+    for line in details(told):
         say(f"  {line}")
-    say(f"What would help: {told.remedy}")
+    if told.changes:
+        say("It would run with any one of these:")
+        for change in told.changes:
+            say(f"  {advice(change, now)}")
+    else:
+        say("No single change that was tried lets it run now.")

@@ -28,13 +28,18 @@ def schedule(
     snapshot: Snapshot, config: Config | None = None, actions: Iterable[Action] = ALL_ACTIONS
 ) -> Plan:
     """The plan of one cycle. Pools are independent; the actions run in their fixed order."""
+    return plan_of(play(snapshot, config or Config(), actions), snapshot.claims)
+
+
+def play(snapshot: Snapshot, config: Config, actions: Iterable[Action]) -> list[Cycle]:
+    """The cycles of all pools after their actions."""
     chosen = set(actions)
-    cycles = list(cycles_of(snapshot, config or Config()))
+    cycles = list(cycles_of(snapshot, config))
     for cycle in cycles:
         for action, act in _ACTIONS.items():
             if action in chosen:
                 act(cycle)
-    return plan_of(cycles, snapshot.claims)
+    return cycles
 
 
 def cycles_of(snapshot: Snapshot, config: Config) -> Iterator[Cycle]:

@@ -1,9 +1,22 @@
-"""Explain: the reasons of a plan in words, with their numbers, and what would help."""
+"""Explain: reasons and remedies in words, with their numbers."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from corral.core.plans import Reason, ReasonKind, SearchResult, Unplaced
+from corral.core.changes import (
+    AddNodes,
+    AskForLess,
+    Change,
+    DropCondition,
+    LimitRuntime,
+    LowerMinimum,
+    MakePreemptible,
+    Raise,
+    RaiseBounds,
+    UsePool,
+    Wait,
+)
+from corral.core.explanations import Explanation
+from corral.core.plans import Action, Reason, ReasonKind, SearchResult
 from corral.core.resources import Resource
 
 _CHECKS = {
@@ -15,68 +28,121 @@ _CHECKS = {
     "devices": "too few devices have room",
 }
 _ENDS = {
-    SearchResult.NOT_ALLOWED: "its queue may not take anything",
-    SearchResult.IMPOSSIBLE: "no set of workloads that may lose something makes room",
-    SearchResult.OUT_OF_BUDGET: "the search ended before every set was tried",
+    (Action.CONSOLIDATE, SearchResult.IMPOSSIBLE): "moving other work makes no room",
+    (Action.RECLAIM, SearchResult.NOT_ALLOWED): (
+        "its queue may take nothing from others: it would hold more than its fair share"
+    ),
+    (Action.RECLAIM, SearchResult.IMPOSSIBLE): "what other queues hold above their share makes no room",
+    (Action.PREEMPT, SearchResult.IMPOSSIBLE): "no work of lower priority makes room",
+}
+_CUT_SHORT = "the search ended before every set of workloads was tried"
+_CONDITIONS = {
+    "nodes": "not being bound to nodes by name",
+    "models": "accepting any device model",
+    "topology": "not requiring one domain of the topology",
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    why: str
-    details: tuple[str, ...]
-    remedy: str
-
-
-def explain(unplaced: Unplaced) -> Explanation:
-    """Why a workload waits and the change that would let its next replicas pass that rule."""
-    return Explanation(sentence(unplaced.reason), tuple(_details(unplaced)), _remedy(unplaced.reason))
-
-
-def sentence(reason: Reason) -> str:
+def sentence(reason: Reason, now: int) -> str:
     """The rule that stopped a workload, with the numbers that decided."""
-    if reason.kind is ReasonKind.LIMIT:
-        return f"{_sum(reason)} would pass the limit {_amount(reason, reason.bound)} of {reason.queue}"
-    if reason.kind is ReasonKind.OVER_GUARANTEE:
-        return (
-            f"non-preemptible work stays inside the guarantee: {_sum(reason)} would pass"
-            f" {_amount(reason, reason.bound)} of {reason.queue}"
-        )
-    if reason.kind is ReasonKind.KEPT_BY_FIXED_QUEUES:
-        return f"{_sum(reason)} would pass the {_amount(reason, reason.bound)} not kept by fixed queues"
-    if reason.kind is ReasonKind.MEMBERS_LEAVING:
-        return f"{reason.asked} wait until the others of their gang have left"
-    if reason.kind is ReasonKind.NOT_TRIED:
-        return "there is room, but it is kept for others in this cycle or the action was not asked for"
-    if reason.kind is ReasonKind.NO_DOMAIN:
-        return (
-            f"room for at most {reason.used} of {reason.asked} that start together"
-            f" in any one {reason.level} of {reason.bound}"
-        )
-    return f"{reason.used} of {reason.asked} that start together found a place"
+    match reason.kind:
+        case ReasonKind.LIMIT:
+            return f"{_sum(reason)} would pass the limit {_amount(reason, reason.bound)} of {reason.queue}"
+        case ReasonKind.OVER_GUARANTEE:
+            return (
+                f"non-preemptible work stays inside the guarantee: {_sum(reason)} would pass"
+                f" {_amount(reason, reason.bound)} of {reason.queue}"
+            )
+        case ReasonKind.KEPT_BY_FIXED_QUEUES:
+            return f"{_sum(reason)} would pass the {_amount(reason, reason.bound)} not kept by fixed queues"
+        case ReasonKind.RESERVED:
+            assert reason.at is not None
+            return (
+                f"there is room, but it is kept for {reason.kept_for} in {duration(reason.at - now)},"
+                " and this might still run then"
+            )
+        case ReasonKind.MEMBERS_LEAVING:
+            return f"{reason.asked} wait until the others of their gang have left"
+        case ReasonKind.NOT_TRIED:
+            return "there is room, but it is kept for others in this cycle or the action was not asked for"
+        case ReasonKind.NO_DOMAIN:
+            return (
+                f"room for at most {reason.used} of {reason.asked} that start together"
+                f" in any one {reason.level} of {reason.bound}"
+            )
+        case ReasonKind.NO_ROOM:
+            if reason.asked == 1:
+                return "no node has room for it"
+            found = f"only {reason.used}" if reason.used else "none"
+            return f"{found} of its {reason.asked} replicas that start together found a place"
 
 
-def _details(unplaced: Unplaced) -> Iterator[str]:
-    for check, nodes in unplaced.reason.failed_checks.items():
-        yield f"{nodes} {'node' if nodes == 1 else 'nodes'}: {_CHECKS[check]}"
-    for action, ended in unplaced.searches.items():
-        yield f"{action}: {_ENDS[ended]}"
+def details(told: Explanation) -> Iterator[str]:
+    """On how many nodes which check failed, and how the searches for work to take from ended."""
+    beside = " beside those that found a place" if told.reason.used else ""
+    for check, nodes in told.reason.failed_checks.items():
+        yield f"{nodes} {'node' if nodes == 1 else 'nodes'}{beside}: {_CHECKS[check]}"
+    for action, ended in told.searches.items():
+        if ended is SearchResult.OUT_OF_BUDGET:
+            yield f"{action}: {_CUT_SHORT}"
+        # Against a guarantee that non-preemptible work would leave, taking is no help and says nothing.
+        elif (action, ended) in _ENDS and told.reason.kind is not ReasonKind.OVER_GUARANTEE:
+            yield f"{action}: {_ENDS[action, ended]}"
 
 
-def _remedy(reason: Reason) -> str:
-    over = reason.used + reason.asked - reason.bound
-    if reason.kind is ReasonKind.LIMIT:
-        return f"a limit of {reason.queue} that is {_amount(reason, over)} higher, or less work in it."
-    if reason.kind is ReasonKind.OVER_GUARANTEE:
-        return f"a guarantee of {reason.queue} that is {_amount(reason, over)} larger, or preemptible work."
-    if reason.kind is ReasonKind.KEPT_BY_FIXED_QUEUES:
-        return f"{_amount(reason, over)} more in the pool, or smaller guarantees of fixed queues."
-    if reason.kind is ReasonKind.NO_ROOM:
-        return f"room for {reason.asked - reason.used} more of its replicas."
-    if reason.kind is ReasonKind.NO_DOMAIN:
-        more = reason.asked - reason.used
-        return f"room for {more} more of its replicas in one {reason.level}, or a wider required level."
-    return "the next cycle."
+def advice(change: Change, now: int) -> str:
+    """What would help, as the end of "it would run with"."""
+    match change:
+        case MakePreemptible():
+            return "being preemptible"
+        case LowerMinimum():
+            return f"a minimum of {change.minimum} in {change.group}"
+        case AskForLess():
+            return f"{_less(change)} for each replica of {change.group}"
+        case DropCondition(what="taint"):
+            return f"tolerating the taint {change.name}"
+        case DropCondition(what="label"):
+            return f"not asking for the node label {change.name}"
+        case DropCondition():
+            return _CONDITIONS[change.what]
+        case UsePool():
+            return f"the pool {change.pool}"
+        case LimitRuntime():
+            return f"a run-time limit of {duration(change.seconds)}"
+        case Wait():
+            return f"waiting for {change.workload}, which should end in {duration(change.until - now)}"
+        case RaiseBounds():
+            return " and ".join(map(_raise, change.raises))
+        case AddNodes(count=1):
+            return f"one more node like {change.like}"
+        case AddNodes():
+            return f"{change.count} more nodes like {change.like}"
+
+
+def duration(seconds: int) -> str:
+    """A length of time in its two largest units."""
+    parts = []
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
+        count, seconds = divmod(seconds, size)
+        if count:
+            parts.append(f"{count} {unit}")
+    return " ".join(parts[:2]) or "0 s"
+
+
+def _less(change: AskForLess) -> str:
+    match change.what:
+        case "devices":
+            return "one device" if change.amount == 1 else f"{change.amount} devices"
+        case "slice_mib":
+            return f"a slice of {change.amount} MiB"
+        case "cpu_milli":
+            return f"{change.amount / 1000:g} CPU"
+        case "memory_mib":
+            return f"{change.amount} MiB of memory"
+
+
+def _raise(each: Raise) -> str:
+    return f"a {each.bound} of {each.queue} that is {_quantity(each.resource, each.by)} higher"
 
 
 def _sum(reason: Reason) -> str:
@@ -84,7 +150,11 @@ def _sum(reason: Reason) -> str:
 
 
 def _amount(reason: Reason, number: int) -> str:
-    if reason.resource is Resource.MEMORY_MIB:
+    assert reason.resource is not None
+    return _quantity(reason.resource, number)
+
+
+def _quantity(resource: Resource, number: int) -> str:
+    if resource is Resource.MEMORY_MIB:
         return f"{number} MiB"
-    unit = "GPU" if reason.resource is Resource.GPU_MILLI else "CPU"
-    return f"{number / 1000:g} {unit}"
+    return f"{number / 1000:g} {'GPU' if resource is Resource.GPU_MILLI else 'CPU'}"

@@ -4,21 +4,29 @@ The two differ where a workload says more than one thing about itself: an estima
 limit the better promise. What is learnt of a queue stands in for work that says nothing.
 """
 
+from collections.abc import Mapping
+
+from corral.core.queues import Queue
+from corral.core.workloads import Workload
 from corral.scheduling.work import WorkState
 
 
-def expected_end(work: WorkState, now: int) -> int | None:
-    """When an active workload will probably end; None where nothing is known."""
-    began = _began(work, now)
-    spec = work.workload
-    limit, guess = spec.runtime_limit_seconds, spec.runtime_estimate_seconds
+def end_after(workload: Workload, typical: int | None, began: int | None, now: int) -> int | None:
+    """When a workload that runs since `began` will probably end; None where nothing is known."""
+    limit, guess = workload.runtime_limit_seconds, workload.runtime_estimate_seconds
     if guess is None and limit is None:
-        guess = work.queue.typical_runtime
-    if began is None or (guess is None and limit is None):
+        guess = typical
+    if began is None:
         return None
-    seconds = limit if guess is None else _still_ahead(guess, now - began)
-    assert seconds is not None
-    return max(now, began + (seconds if limit is None else min(seconds, limit)))
+    if guess is not None:
+        seconds = _still_ahead(guess, now - began)
+        return max(now, began + (seconds if limit is None else min(seconds, limit)))
+    return None if limit is None else max(now, began + limit)
+
+
+def expected_end(work: WorkState, now: int) -> int | None:
+    """When an active workload will probably end; what this cycle placed begins now."""
+    return end_after(work.workload, work.queue.typical_runtime, _began(work, now), now)
 
 
 def latest_end(work: WorkState, now: int) -> int | None:
@@ -27,6 +35,16 @@ def latest_end(work: WorkState, now: int) -> int | None:
     spec = work.workload
     seconds = spec.runtime_limit_seconds or spec.runtime_estimate_seconds or work.queue.typical_runtime
     return None if began is None or seconds is None else max(now, began + seconds)
+
+
+def typical_runtime(queue: Queue, by_name: Mapping[str, Queue]) -> int | None:
+    """What is typical of a queue, else of the nearest one above it that knows."""
+    here: Queue | None = queue
+    while here is not None:
+        if here.typical_runtime_seconds is not None:
+            return here.typical_runtime_seconds
+        here = by_name[here.parent] if here.parent is not None else None
+    return None
 
 
 def _began(work: WorkState, now: int) -> int | None:

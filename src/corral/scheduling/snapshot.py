@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from corral.core.devices import Device, DeviceUse
+from corral.core.explanations import Explanation
 from corral.core.holds import Claim
 from corral.core.mixes import ClassCount, Experience, Mix, WorkClass
 from corral.core.nodes import Node, Pool, Topology
@@ -87,6 +88,11 @@ def read_plan(text: str | bytes) -> Plan:
         return _adapter(Plan).validate_json(text)  # type: ignore[no-any-return]
     except ValidationError as error:
         raise _refused(error) from None
+
+
+def write_explanation(explanation: Explanation) -> str:
+    """The JSON document of an explanation."""
+    return json.dumps(_adapter(Explanation).dump_python(explanation, mode="json"), indent=1)
 
 
 _NOUNS: tuple[type, ...] = (

@@ -1,0 +1,30 @@
+"""Why a workload waits, where it stands, and what would let it run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from corral.core.changes import Change
+from corral.core.plans import Action, Reason, Reservation, SearchResult
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The number in an order, beginning with 1, and how many wait there."""
+
+    number: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Each of `changes` helps by itself; they were tried, and none is listed that was not seen to help."""
+
+    workload: str
+    queue: str
+    waiting: int
+    reason: Reason
+    searches: Mapping[Action, SearchResult]
+    in_queue: Position | None
+    in_pool: Position | None
+    reserved: tuple[Reservation, ...]
+    changes: tuple[Change, ...]

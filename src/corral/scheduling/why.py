@@ -1,0 +1,54 @@
+"""Why: the explanation of one waiting workload, made from a cycle that has run."""
+
+from collections.abc import Iterable
+
+from corral.core.explanations import Explanation, Position
+from corral.core.plans import ALL_ACTIONS, Action
+from corral.scheduling.config import Config
+from corral.scheduling.cycle import Cycle
+from corral.scheduling.engine import play, schedule
+from corral.scheduling.order import Order
+from corral.scheduling.outcome import plan_of
+from corral.scheduling.remedies import remedies
+from corral.scheduling.snapshot import Snapshot
+from corral.scheduling.work import WorkState
+
+
+def why(
+    snapshot: Snapshot, workload: str, config: Config | None = None, actions: Iterable[Action] = ALL_ACTIONS
+) -> Explanation | None:
+    """Why `workload` waits, where it stands and what would help; None if it does not wait."""
+    settings, chosen = config or Config(), tuple(actions)
+    cycles = play(snapshot, settings, chosen)
+    plan = plan_of(cycles, snapshot.claims)
+    found = next((each for each in plan.unplaced if each.workload == workload), None)
+    if found is None:
+        return None
+    cycle, work = next((cycle, work) for cycle in cycles for work in cycle.works if work.name == workload)
+    in_queue, in_pool = positions(cycle, work)
+    return Explanation(
+        found.workload,
+        found.queue,
+        found.waiting,
+        found.reason,
+        found.searches,
+        in_queue,
+        in_pool,
+        tuple(each for each in plan.reservations if each.workload == workload),
+        remedies(snapshot, cycle, work, plan, lambda other: schedule(other, settings, chosen)),
+    )
+
+
+def positions(cycle: Cycle, work: WorkState) -> tuple[Position | None, Position | None]:
+    """Where a workload stands in its queue and in its pool, in the order of the next cycle."""
+    waiting = cycle.pending()
+    if work not in waiting:
+        return None, None
+    order = Order(cycle.tree, waiting, across=cycle.pool.priority_across_queues)
+    before = beside = 0
+    while (turn := order.pop()) is not work:
+        assert turn is not None
+        before += 1
+        beside += turn.queue is work.queue
+    same = sum(each.queue is work.queue for each in waiting)
+    return Position(beside + 1, same), Position(before + 1, len(waiting))
