@@ -5,12 +5,15 @@ from collections.abc import Sequence
 from corral.core.plans import Action, SearchResult
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.search import take_for
-from corral.scheduling.takers import take_turns, victims_of_any_queue
+from corral.scheduling.takers import take_turns
+from corral.scheduling.victims import Candidates
 from corral.scheduling.work import Chunk, WorkState
 
 
 def consolidate(cycle: Cycle) -> None:
     """For preemptible takers, if what is idle or leaving would suffice in sum."""
+
+    leaves = list(cycle.tree.leaves())
 
     def attempt(taker: WorkState) -> SearchResult | None:
         chunk = taker.chunk()
@@ -20,7 +23,8 @@ def consolidate(cycle: Cycle) -> None:
             return SearchResult.NOT_ALLOWED
         if not _capacity_suffices(cycle, taker):
             return SearchResult.IMPOSSIBLE
-        return take_for(cycle, Action.CONSOLIDATE, taker, victims_of_any_queue(cycle, taker), _nothing_lost)
+        candidates = Candidates(cycle.lists, taker, leaves, {})
+        return take_for(cycle, Action.CONSOLIDATE, taker, candidates, _nothing_lost)
 
     takers = [work for work in cycle.pending() if work.preemptible]
     take_turns(cycle, Action.CONSOLIDATE, takers, attempt)

@@ -11,9 +11,10 @@ from corral.core.workloads import ReplicaGroup, ReplicaState, Request, Workload
 from corral.scheduling.board import Board
 from corral.scheduling.config import Config
 from corral.scheduling.guards import Guard, reason_of, shielded
+from corral.scheduling.lists import Lists
 from corral.scheduling.place import Placer
 from corral.scheduling.requests import RequestClass, request_key, type_key
-from corral.scheduling.tree import KINDS, Tree, resource_of
+from corral.scheduling.tree import KINDS, QueueState, Tree, resource_of
 from corral.scheduling.work import Chunk, GroupState, Phase, Slot, Spot, WorkState, held_state
 
 
@@ -37,6 +38,8 @@ class Cycle:
         self.placer = Placer(self.board, pool, mix)
         self.tree = Tree(queues, pool.name)
         self.works: list[WorkState] = []
+        self._works_in: dict[QueueState, list[WorkState]] = {}
+        self.lists = Lists(self.pending, self.works_in)
         self.reasons: dict[WorkState, Reason] = {}
         self.searches: dict[WorkState, dict[Action, SearchResult]] = {}
         self.taken_for: dict[Slot, tuple[Action, str | None]] = {}
@@ -103,6 +106,10 @@ class Cycle:
         """Workloads that could get more, without those that this cycle evicted."""
         return [work for work in self.works if not work.evicted_slots and work.chunk() is not None]
 
+    def works_in(self, leaf: QueueState) -> list[WorkState]:
+        """The workloads of one leaf queue."""
+        return self._works_in.get(leaf, [])
+
     def _place_guarded(
         self, chunk: Chunk, guards: list[Guard], mark: int, *, rehearsal: bool, keep: bool
     ) -> Reason | None:
@@ -149,6 +156,7 @@ class Cycle:
         for state, group in zip(work.groups, workload.groups, strict=True):
             self._adopt_group(work, state, group)
         self.works.append(work)
+        self._works_in.setdefault(work.queue, []).append(work)
         for slot in work.slots:
             if slot.base is None and not slot.succeeded:
                 for queue in work.queue.path:

@@ -80,10 +80,6 @@ class Order:
         self._touch(leaf, -1)
         return work
 
-    def drop(self, root: QueueState) -> None:
-        """Everything below a root leaves the order."""
-        self._alive[root] = 0
-
     def push(self, work: WorkState) -> None:
         """It queues again, unless nothing more of it could be placed."""
         if work.chunk() is not None:

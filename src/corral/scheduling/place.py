@@ -75,6 +75,12 @@ class Placer:
         used = most if most < asked else found
         return Reason(ReasonKind.NO_DOMAIN, used, asked, len(level.names), level=wish.required)
 
+    def nodes_with_room(self, request: RequestClass) -> list[int]:
+        """The nodes on which a replica would find a place once what is leaving has left."""
+        self._best(request, rehearsal=True)
+        scores = self._scores_of(request, rehearsal=True)
+        return [int(index) for index in np.flatnonzero(scores.array < NOWHERE)]
+
     def failed_checks(self, request: RequestClass) -> dict[str, int]:
         """On how many nodes the request fails which check first."""
         return self._scores_of(request, rehearsal=False).failed_checks()

@@ -5,21 +5,20 @@ from collections.abc import Sequence
 from corral.core.plans import Action, SearchResult
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.search import take_for
-from corral.scheduling.takers import ran_long_enough, take_turns, victims_of_any_queue
+from corral.scheduling.takers import take_turns
+from corral.scheduling.victims import Candidates
 from corral.scheduling.work import Chunk, WorkState
 
 
 def preempt(cycle: Cycle) -> None:
     """Strictly lower priority, preemptible, and past its minimum run time; fair share plays no part."""
 
+    leaves = list(cycle.tree.leaves())
+    began_by = {leaf: cycle.now - leaf.preempt_min_runtime for leaf in leaves if leaf.preempt_min_runtime}
+
     def attempt(taker: WorkState) -> SearchResult | None:
-        candidates = [
-            work
-            for work in victims_of_any_queue(cycle, taker)
-            if (work.queue is taker.queue or cycle.pool.priority_across_queues)
-            and work.priority < taker.priority
-            and ran_long_enough(cycle, work, work.queue.preempt_min_runtime)
-        ]
+        giving = leaves if cycle.pool.priority_across_queues else [taker.queue]
+        candidates = Candidates(cycle.lists, taker, giving, began_by, below=taker.priority)
         return take_for(cycle, Action.PREEMPT, taker, candidates, _accept)
 
     take_turns(cycle, Action.PREEMPT, cycle.pending(), attempt)

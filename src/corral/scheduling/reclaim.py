@@ -1,17 +1,21 @@
 """Reclaim: a queue inside its fair share takes back from queues that hold more than theirs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from corral.core.plans import Action, SearchResult
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.search import take_for
-from corral.scheduling.takers import ran_long_enough, take_turns, victims_of_any_queue
+from corral.scheduling.takers import take_turns
 from corral.scheduling.tree import QueueState, lowest_common
+from corral.scheduling.victims import Candidates
 from corral.scheduling.work import Chunk, WorkState
 
 
 def reclaim(cycle: Cycle) -> None:
     """Between queues; the taker's queue must end inside its fair share."""
+
+    leaves = list(cycle.tree.leaves())
+    began_by = {leaf: cycle.now - leaf.reclaim_min_runtime for leaf in leaves if leaf.reclaim_min_runtime}
 
     def attempt(taker: WorkState) -> SearchResult | None:
         chunk = taker.chunk()
@@ -20,13 +24,9 @@ def reclaim(cycle: Cycle) -> None:
         if any(leaf.allocated[kind] + chunk.amount[kind] > leaf.fair[kind] for kind in leaf.divided):
             return SearchResult.NOT_ALLOWED
         rules = ReclaimRules(taker, chunk)
-        giving = {queue for queue in cycle.tree.leaves() if queue is not leaf and rules.may_lose(queue, {})}
-        candidates = [
-            work
-            for work in victims_of_any_queue(cycle, taker)
-            if work.queue in giving and ran_long_enough(cycle, work, work.queue.reclaim_min_runtime)
-        ]
-        rules.remember(candidates)
+        giving = [queue for queue in leaves if queue is not leaf and rules.may_lose(queue, {})]
+        rules.remember(giving)
+        candidates = Candidates(cycle.lists, taker, giving, began_by)
         return take_for(cycle, Action.RECLAIM, taker, candidates, rules.accept)
 
     take_turns(cycle, Action.RECLAIM, cycle.pending(), attempt)
@@ -40,13 +40,11 @@ class ReclaimRules:
         self._chunk = chunk
         self._before: dict[QueueState, list[int]] = {}
 
-    def remember(self, candidates: Sequence[WorkState]) -> None:
+    def remember(self, giving: Iterable[QueueState]) -> None:
         """Keeps what every queue involved holds now: trials change it."""
-        for work in [*candidates]:
-            for queue in work.queue.path:
+        for leaf in (self._leaf, *giving):
+            for queue in leaf.path:
                 self._before.setdefault(queue, list(queue.allocated))
-        for queue in self._leaf.path:
-            self._before.setdefault(queue, list(queue.allocated))
 
     def may_lose(self, leaf: QueueState, gone: dict[QueueState, list[int]]) -> bool:
         """Whether one more chunk may go from `leaf` after `gone`; the chunk itself may reach below."""

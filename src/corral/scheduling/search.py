@@ -1,23 +1,26 @@
 """The search: which sets of victims are tried for a taker, and in which order.
 
 Victim chunks come one at a time from the victim order; after each, the victims on one node are tried.
-If that never works, sets of nodes, grown 1, 2, 4 …, with every chunk that touches them.
+If that never works, sets of nodes, grown 1, 2, 4 …, with every chunk that touches them. Sets that cannot
+make enough room, however their nodes were emptied, are passed over.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from corral.core.plans import Action, SearchResult
 from corral.scheduling.cycle import Cycle
+from corral.scheduling.doubt import Doubt
 from corral.scheduling.trial import Judge, rehearse
-from corral.scheduling.victims import VictimOrder
+from corral.scheduling.victims import Candidates, VictimOrder
 from corral.scheduling.work import Chunk, WorkState
 
 # Most searches end after a trial or two; only those that do not are worth asking whether they can.
-_TRIALS_BEFORE_DOUBT = 4
+_SETS_BEFORE_DOUBT = 4
 
 
 def take_for(
-    cycle: Cycle, action: Action, taker: WorkState, candidates: Iterable[WorkState], judge: Judge
+    cycle: Cycle, action: Action, taker: WorkState, candidates: Candidates, judge: Judge
 ) -> SearchResult | None:
     """Makes room for the taker's next chunk; None when that worked, else how the search ended."""
     chunk = taker.chunk()
@@ -26,73 +29,75 @@ def take_for(
         return SearchResult.NOT_ALLOWED
     # What others of this cycle had evicted may suffice; what was free before is for allocate.
     if cycle.taken_for and cycle.place(chunk, rehearsal=True) is None:
+        cycle.lists.changed([taker])
         return None
-    works = list(candidates)
-    if not works:
-        return SearchResult.IMPOSSIBLE
-    for number, victims in enumerate(
-        _sets(VictimOrder(cycle.tree, works, across=cycle.pool.priority_across_queues))
-    ):
-        if number >= cycle.config.search_trials:
-            return SearchResult.OUT_OF_BUDGET
-        if number == _TRIALS_BEFORE_DOUBT and not _could_fit(cycle, chunk, works):
+    doubt = Doubt(cycle, chunk, candidates)
+    trials = 0
+    order = VictimOrder(cycle.tree, candidates, across=cycle.pool.priority_across_queues)
+    for number, (nodes, victims) in enumerate(_sets(order)):
+        if number == _SETS_BEFORE_DOUBT and not doubt.could_fit():
             return SearchResult.IMPOSSIBLE
-        if rehearse(cycle, action, taker, victims, judge):
+        if not doubt.could_fit_by(nodes):
+            continue
+        if trials == cycle.config.search_trials:
+            return SearchResult.OUT_OF_BUDGET
+        trials += 1
+        if rehearse(cycle, action, taker, victims(), judge):
             return None
     return SearchResult.IMPOSSIBLE
 
 
-def _could_fit(cycle: Cycle, chunk: Chunk, candidates: Iterable[WorkState]) -> bool:
-    """Whether the chunk would fit if every candidate lost everything; saying no must be fast.
+class _Chunks:
+    """The chunks in the order in which they came, by node and by workload."""
 
-    Certain only for replicas that ask for the same: for these, more room never hurts.
-    """
-    if any(slot.request is not chunk.slots[0].request for slot in chunk.slots):
-        return True
-    board = cycle.board
-    mark = board.mark
-    for victim in VictimOrder(cycle.tree, candidates):
-        for slot in victim.slots:
-            board.take(slot)
-    fits = cycle.place(chunk, rehearsal=True) is None
-    board.undo(mark)
-    return fits
+    def __init__(self) -> None:
+        self._chunks: list[Chunk] = []
+        self._of_work: dict[WorkState, list[int]] = {}
+        self._nodes_of: dict[WorkState, set[int]] = {}
+        self.on_node: dict[int, list[int]] = {}
+        self.reach: dict[int, set[int]] = {}  # the nodes that are touched if one is emptied
 
-
-def _sets(order: Iterable[Chunk]) -> Iterator[list[Chunk]]:
-    chunks: list[Chunk] = []
-    on_node: dict[int, list[int]] = {}  # numbers of the chunks that touch a node
-    for chunk in order:
+    def add(self, chunk: Chunk) -> list[int]:
+        """Returns the nodes on which the chunk is."""
         nodes = nodes_of(chunk)
+        number = len(self._chunks)
+        self._chunks.append(chunk)
+        self._of_work.setdefault(chunk.work, []).append(number)
+        touched = self._nodes_of.setdefault(chunk.work, set())
+        touched.update(nodes)
         for node in nodes:
-            on_node.setdefault(node, []).append(len(chunks))
-        chunks.append(chunk)
-        for node in nodes:
-            yield _with_earlier(chunks, on_node[node])
-    nodes = list(on_node)
+            self.on_node.setdefault(node, []).append(number)
+            self.reach.setdefault(node, set()).update(touched)
+        return nodes
+
+    def touching(self, nodes: Iterable[int]) -> list[Chunk]:
+        """The chunks on the nodes, and those of the same workloads that come before: surplus goes first."""
+        last: dict[WorkState, int] = {}
+        for number in sorted({number for node in nodes for number in self.on_node[node]}):
+            last[self._chunks[number].work] = number
+        numbers = [number for work, end in last.items() for number in self._of_work[work] if number <= end]
+        return [self._chunks[number] for number in sorted(numbers)]
+
+
+def _sets(order: Iterable[Chunk]) -> Iterator[tuple[Iterable[int], Callable[[], list[Chunk]]]]:
+    """Sets of victims, each as the nodes that it touches and a way to have the chunks."""
+    chunks = _Chunks()
+    for chunk in order:
+        for node in chunks.add(chunk):
+            yield chunks.reach[node], partial(chunks.touching, [node])
+    nodes = list(chunks.on_node)
     size = 1
     while nodes:
-        numbers = {number for node in nodes[:size] for number in on_node[node]}
-        yield _with_earlier(chunks, sorted(numbers))
+        emptied = nodes[:size]
+        yield set().union(*(chunks.reach[node] for node in emptied)), partial(chunks.touching, emptied)
         if size >= len(nodes):
             return
         size *= 2
 
 
-def _with_earlier(chunks: Sequence[Chunk], numbers: Sequence[int]) -> list[Chunk]:
-    """The numbered chunks, and those of the same workloads that come before them: surplus goes first."""
-    last: dict[WorkState, int] = {}
-    for number in numbers:
-        last[chunks[number].work] = number
-    if not last:
-        return []
-    return [
-        chunk
-        for number, chunk in enumerate(chunks[: max(last.values()) + 1])
-        if number <= last.get(chunk.work, -1)
-    ]
-
-
 def nodes_of(chunk: Chunk) -> list[int]:
     """The nodes on which the chunk's replicas are, each once."""
+    if len(chunk.slots) == 1:
+        spot = chunk.slots[0].spot
+        return [] if spot is None else [spot.node]
     return sorted({slot.spot.node for slot in chunk.slots if slot.spot is not None})

@@ -1,4 +1,4 @@
-"""What consolidate, reclaim and preempt share: the turns of the takers, and who may be taken from at all."""
+"""What consolidate, reclaim and preempt share: the turns of the takers."""
 
 from collections.abc import Callable, Iterable
 
@@ -20,19 +20,3 @@ def take_turns(cycle: Cycle, action: Action, takers: Iterable[WorkState], attemp
         ended = attempt(work)
         if ended is not None:
             cycle.searches.setdefault(work, {})[action] = ended
-
-
-def victims_of_any_queue(cycle: Cycle, taker: WorkState) -> list[WorkState]:
-    """Workloads with something that could be taken, whoever takes it."""
-    return [
-        work
-        for work in cycle.works
-        if work is not taker
-        and not work.stuck
-        and any(leaf.active and leaf.preemptible for leaf in work.leaves)
-    ]
-
-
-def ran_long_enough(cycle: Cycle, work: WorkState, minimum_seconds: int) -> bool:
-    """Minimum run times protect what runs; what this cycle placed has not begun."""
-    return work.running_since is None or cycle.now - work.running_since >= minimum_seconds

@@ -7,59 +7,100 @@ the lowest priority goes first, then what is above its minimum, then the younges
 import heapq
 from collections.abc import Iterable, Iterator
 
+from corral.scheduling.lists import Giving, Lists
 from corral.scheduling.order import Head, key_of, queue_key
 from corral.scheduling.tree import QueueState, Tree
 from corral.scheduling.work import Chunk, Slot, WorkState
 
-_VictimKey = tuple[int, bool, int, int]
+
+class Candidates:
+    """Who could lose something to one taker: workloads of `leaves`, in each by victim order.
+
+    With `below`, only lower priorities. What began after `began_by` of its queue is protected.
+    """
+
+    def __init__(
+        self,
+        lists: Lists,
+        taker: WorkState,
+        leaves: Iterable[QueueState],
+        began_by: dict[QueueState, int],
+        *,
+        below: int | None = None,
+    ) -> None:
+        self.lists = lists
+        self.leaves = list(leaves)
+        self._taker = taker
+        self._began_by = began_by
+        self._below = below
+
+    def in_leaf(self, leaf: QueueState) -> Iterator[Giving]:
+        taker, below = self._taker, self._below
+        latest = self._began_by.get(leaf)
+        for entry in self.lists.giving(leaf):
+            work = entry[1].work
+            if below is not None and work.priority >= below:
+                return
+            if work is taker:
+                continue
+            # What this cycle placed has not begun.
+            if latest is None or work.running_since is None or work.running_since <= latest:
+                yield entry
 
 
 class VictimOrder:
-    """Hands out the chunks of `works` that would be lost first."""
+    """Hands out the chunks of the candidates that would be lost first."""
 
-    def __init__(self, tree: Tree, works: Iterable[WorkState], *, across: bool = False) -> None:
+    def __init__(self, tree: Tree, candidates: Candidates, *, across: bool = False) -> None:
         self._roots = tree.roots
         self._across = across
+        self._lists = candidates.lists
         self._taken: set[Slot] = set()
+        self._begun: set[WorkState] = set()
         self._gone: dict[QueueState, list[int]] = {}
-        self._heaps: dict[QueueState, list[tuple[_VictimKey, Chunk]]] = {}
-        self._alive: dict[QueueState, int] = {}
+        self._untouched = {leaf: candidates.in_leaf(leaf) for leaf in candidates.leaves}
+        self._heaps: dict[QueueState, list[Giving]] = {}  # the next untouched workload, and those begun
+        self._alive: dict[QueueState, int] = {}  # how many leaves at or below a queue have something left
         self._heads: dict[QueueState, Head] = {}
-        ranked = sorted(works, key=lambda work: work.name, reverse=True)
-        self._ranks = {work: rank for rank, work in enumerate(ranked)}
-        for work in ranked:
-            self._queue(work)
+        for leaf, entries in self._untouched.items():
+            first = next(entries, None)
+            if first is not None:
+                self._heaps[leaf] = [first]
+                for queue in leaf.path:
+                    self._alive[queue] = self._alive.get(queue, 0) + 1
 
     def __iter__(self) -> Iterator[Chunk]:
-        while (chunk := self._next()) is not None:
-            yield chunk
+        while (leaf := self._turn()) is not None:
+            yield self._pop(leaf)
 
-    def _queue(self, work: WorkState) -> None:
-        chunk = work.victim_chunk(self._taken)
-        if chunk is None:
-            return
-        held = sum(slot.active and slot not in self._taken for slot in work.slots)
-        whole = len(chunk.slots) == held
-        key = work.priority, whole, -work.created, self._ranks[work]
-        heapq.heappush(self._heaps.setdefault(work.queue, []), (key, chunk))
-        for queue in work.queue.path:
-            self._alive[queue] = self._alive.get(queue, 0) + 1
-            self._heads.pop(queue, None)
-
-    def _next(self) -> Chunk | None:
+    def _turn(self) -> QueueState | None:
+        """The leaf that loses next."""
+        if len(self._heaps) == 1:
+            return next(iter(self._heaps))
         heads = [self._head(queue) for queue in self._roots if self._alive.get(queue)]
-        if not heads:
-            return None
-        leaf = max(heads, key=key_of)[1]
-        _, chunk = heapq.heappop(self._heaps[leaf])
+        return max(heads, key=key_of)[1] if heads else None
+
+    def _pop(self, leaf: QueueState) -> Chunk:
+        heap = self._heaps[leaf]
+        (_, whole, _, _), chunk = heapq.heappop(heap)
+        work = chunk.work
+        if work not in self._begun:
+            self._begun.add(work)
+            if (fresh := next(self._untouched[leaf], None)) is not None:
+                heapq.heappush(heap, fresh)
+        self._taken.update(chunk.slots)
+        if not whole and (more := work.victim_chunk(self._taken)) is not None:
+            held = sum(slot.active and slot not in self._taken for slot in work.slots)
+            heapq.heappush(heap, (self._lists.victim_key(more, held), more))
         for queue in leaf.path:
             gone = self._gone.setdefault(queue, [0, 0, 0])
             for kind, amount in enumerate(chunk.amount):
                 gone[kind] += amount
-            self._alive[queue] -= 1
             self._heads.pop(queue, None)
-        self._taken.update(chunk.slots)
-        self._queue(chunk.work)
+            if not heap:
+                self._alive[queue] -= 1
+        if not heap:
+            del self._heaps[leaf]
         return chunk
 
     def _head(self, queue: QueueState) -> Head:

@@ -1,0 +1,94 @@
+"""Lists: per leaf queue, who waits and what could be taken first, in order, kept between takers.
+
+A trial that fails leaves the board as it was, so the lists stay true; what a success changed is told by
+`changed`. Without them every taker would sort every workload anew.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable
+
+from corral.scheduling.order import WorkKey, work_key
+from corral.scheduling.tree import QueueState
+from corral.scheduling.work import Chunk, WorkState
+
+VictimKey = tuple[int, bool, int, int]
+Waiting = tuple[WorkKey, WorkState]
+Giving = tuple[VictimKey, Chunk]
+
+
+class Lists:
+    """`pending` has everything with a next chunk before anything was taken."""
+
+    def __init__(
+        self,
+        pending: Callable[[], Iterable[WorkState]],
+        works_in: Callable[[QueueState], Iterable[WorkState]],
+    ) -> None:
+        self._pending = pending
+        self._works_in = works_in
+        self._waiting: dict[QueueState, list[Waiting]] | None = None
+        self._giving: dict[QueueState, list[Giving]] = {}
+        self._waiting_keys: dict[WorkState, WorkKey] = {}
+        self._giving_keys: dict[WorkState, VictimKey] = {}
+        self._ranks: dict[WorkState, int] = {}
+
+    def waiting(self) -> dict[QueueState, list[Waiting]]:
+        """By leaf queue the workloads with a next chunk, in the normal order."""
+        if self._waiting is None:
+            self._waiting = {}
+            for work in self._pending():
+                key = self._waiting_keys[work] = work_key(work)
+                self._waiting.setdefault(work.queue, []).append((key, work))
+            for entries in self._waiting.values():
+                entries.sort()
+        return self._waiting
+
+    def giving(self, leaf: QueueState) -> list[Giving]:
+        """The first victim chunk of each workload, whoever takes it, in victim order."""
+        known = self._giving.get(leaf)
+        if known is None:
+            known = self._giving[leaf] = []
+            youngest_name_first = sorted(self._works_in(leaf), key=lambda work: work.name, reverse=True)
+            for rank, work in enumerate(youngest_name_first):
+                self._ranks[work] = rank
+                if (entry := self._first_victim(work)) is not None:
+                    known.append(entry)
+            known.sort(key=_key_of)
+        return known
+
+    def victim_key(self, chunk: Chunk, held: int) -> VictimKey:
+        """Lowest priority first, then what is above its minimum, then the youngest, then the last name."""
+        work = chunk.work
+        return work.priority, len(chunk.slots) == held, -work.created, self._ranks[work]
+
+    def changed(self, works: Iterable[WorkState]) -> None:
+        """Something of these workloads was placed or taken for good."""
+        for work in works:
+            if self._waiting is not None:
+                self._move(self._waiting.setdefault(work.queue, []), work)
+            giving = self._giving.get(work.queue)
+            if giving is not None:
+                key = self._giving_keys.pop(work, None)
+                if key is not None:
+                    del giving[bisect_left(giving, key, key=_key_of)]
+                if (entry := self._first_victim(work)) is not None:
+                    insort(giving, entry, key=_key_of)
+
+    def _move(self, waiting: list[Waiting], work: WorkState) -> None:
+        key = self._waiting_keys.pop(work, None)
+        if key is not None:
+            del waiting[bisect_left(waiting, (key, work))]
+        if work.chunk() is not None:
+            key = self._waiting_keys[work] = work_key(work)
+            insort(waiting, (key, work))
+
+    def _first_victim(self, work: WorkState) -> Giving | None:
+        chunk = None if work.stuck else work.victim_chunk(set())
+        if chunk is None:
+            return None
+        key = self._giving_keys[work] = self.victim_key(chunk, sum(leaf.active for leaf in work.leaves))
+        return key, chunk
+
+
+def _key_of(entry: Giving) -> VictimKey:
+    return entry[0]
