@@ -126,7 +126,7 @@ def idle_without_cpu(size: int) -> Snapshot:
         for node in range(size)
         for index in range(GPUS - 1)
     ]
-    return _snapshot(size, hogs, [_pending("gang", GANG, GPUS, queue="hog")])
+    return _snapshot(size, hogs, [_pending("gang", GANG, GPUS, queue="hog", cpu_milli=0)])
 
 
 def _snapshot(
@@ -177,9 +177,9 @@ def _running(name: str, node: int, index: int, *, cpu_milli: int = 1000, pinned:
     return Workload(name, queue, (group,), created=NOW - age, running_since=NOW - age)
 
 
-def _pending(name: str, replicas: int, gpus: int, queue: str = "owner") -> Workload:
+def _pending(name: str, replicas: int, gpus: int, queue: str = "owner", cpu_milli: int = 1000) -> Workload:
     members = tuple(Replica(f"{name}-{index:05}") for index in range(replicas))
-    request = Request(1000, 1000, DeviceRequest(gpus))
+    request = Request(cpu_milli, 1000, DeviceRequest(gpus))
     return Workload(name, queue, (ReplicaGroup("main", replicas, request, members),), created=NOW - 60)
 
 

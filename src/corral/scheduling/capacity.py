@@ -1,23 +1,29 @@
-"""Capacity: for how many replicas of a class each node has room, now and when what leaves has left.
+"""Capacity: for how many replicas of a class each node has room, and what is idle in sum.
 
 Exact for replicas of one class that ask for whole devices or one slice, an upper bound otherwise.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from corral.core.resources import WHOLE_DEVICE_MILLI, Amount
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.scores import Scores
-from corral.scheduling.stock import Integers
+from corral.scheduling.stock import Integers, Left, Stock
+from corral.scheduling.work import Spot
 
 
 class Capacity:
     """Counts once for each class and state of the board."""
 
-    def __init__(self, scores_of: Callable[[RequestClass], Scores]) -> None:
+    def __init__(self, scores_of: Callable[[RequestClass], Scores], stock: Callable[[], Stock]) -> None:
         self._scores_of = scores_of
+        self._stock = stock
         self._known: dict[int, tuple[int, Integers, Integers]] = {}
+        self._empty: Left | None = None
+        self._on_empty: dict[int, list[int]] = {}
+        self._idle: tuple[int, Amount] = -1, Amount()
 
     def of(self, request: RequestClass) -> tuple[Integers, Integers]:
         """How many fit on each node, now and later."""
@@ -29,3 +35,44 @@ class Capacity:
             now = np.where(stock.differs, scores.rooms(stock.now), later) if stock.differs.any() else later
             known = self._known[request.index] = stock.changes, now, later
         return known[1], known[2]
+
+    def on_empty_nodes(self, request: RequestClass) -> list[int]:
+        """How many would fit on each node if it were empty."""
+        known = self._on_empty.get(request.index)
+        if known is None:
+            known = self._scores_of(request).rooms(self._nothing_held()).tolist()
+            self._on_empty[request.index] = known
+        return known
+
+    def without(self, spots: Iterable[Spot], requests: Iterable[RequestClass]) -> list[int]:
+        """How many of each class would fit in sum if `spots` were left too."""
+        left = self._stock().later.copy()
+        given = list(spots)
+        nodes = [spot.node for spot in given]
+        np.add.at(left.cpu, nodes, [spot.amount.cpu_milli for spot in given])
+        np.add.at(left.memory, nodes, [spot.amount.memory_mib for spot in given])
+        np.add.at(left.pods, nodes, 1)
+        uses = [(spot.node, *use) for spot in given for use in spot.devices]
+        if uses:
+            on, device, mib, compute = np.array(uses, np.int64).T
+            np.add.at(left.mib, (on, device), mib)
+            np.add.at(left.compute, (on, device), compute)
+        return [int(self._scores_of(request).rooms(left).sum()) for request in requests]
+
+    def idle(self) -> Amount:
+        """What is idle or leaving in sum."""
+        stock = self._stock()
+        if self._idle[0] != stock.changes:
+            later, sizes = stock.later, self._nothing_held().mib
+            gpu = int((later.mib * WHOLE_DEVICE_MILLI // sizes)[sizes > 0].sum())
+            self._idle = stock.changes, Amount(gpu, int(later.cpu.sum()), int(later.memory.sum()))
+        return self._idle[1]
+
+    def untouched_devices(self) -> int:
+        """How many devices nobody will be on."""
+        return int(self._stock().free.sum())
+
+    def _nothing_held(self) -> Left:
+        if self._empty is None:
+            self._empty = self._stock().nothing_held()
+        return self._empty

@@ -1,122 +1,79 @@
 """Doubt: what certainly cannot work is not rehearsed, so that saying no is as fast as saying yes.
 
-Every test here is a necessary condition: how many replicas of a class there would be room for, counted
-node by node, whatever else has to be true. Emptying more never makes less room.
+Every test here is a necessary condition: for how many replicas of a class there would be room, and how
+much may be lost in sum, whatever else has to be true. Emptying more never makes less room.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
-from corral.scheduling.board import NodeState
+from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.scheduling.cycle import Cycle
-from corral.scheduling.fit import usable_devices
 from corral.scheduling.requests import RequestClass
+from corral.scheduling.tree import GPU, QueueState
 from corral.scheduling.victims import Candidates
 from corral.scheduling.work import Chunk, Spot
+
+MostLost = Callable[[Mapping[QueueState, int]], int | None]
 
 
 class Doubt:
     """About one chunk of one taker, as the board is before the first trial."""
 
-    def __init__(self, cycle: Cycle, chunk: Chunk, candidates: Candidates) -> None:
-        self._cycle = cycle
+    def __init__(
+        self, cycle: Cycle, chunk: Chunk, candidates: Candidates, most_lost: MostLost | None
+    ) -> None:
+        self._capacity = cycle.placer.capacity
+        self._chunk = chunk
         self._candidates = candidates
+        self._most_lost = most_lost
         self._needed = Counter(slot.request for slot in chunk.slots)
-        self._found: dict[RequestClass, int] = {}
-        self._most: dict[RequestClass, dict[int, int]] = {request: {} for request in self._needed}
+        self._missing: dict[RequestClass, int] = {}
+        for request, needed in self._needed.items():
+            missing = needed - int(self._capacity.of(request)[1].sum())
+            if missing > 0:
+                self._missing[request] = missing
+
+    def needs_many_nodes(self) -> bool:
+        """Whether more is missing than any node could hold."""
+        return any(
+            missing > max(self._capacity.on_empty_nodes(request), default=0)
+            for request, missing in self._missing.items()
+        )
 
     def could_fit_by(self, nodes: Iterable[int]) -> bool:
         """Whether the chunk could fit if these nodes were empty."""
-        for request, needed in self._needed.items():
-            missing = needed - self._room_now(request)
-            if missing <= 0:
-                continue
-            for node in nodes:
-                missing -= self._most_on(node, request)
-                if missing <= 0:
-                    break
-            if missing > 0:
+        for request, missing in self._missing.items():
+            rooms = self._capacity.on_empty_nodes(request)
+            if sum(rooms[node] for node in nodes) < missing:
                 return False
         return True
 
     def could_fit(self) -> bool:
-        """Whether the chunk would fit if every candidate lost everything."""
-        freed = self._freed()
-        for request, needed in self._needed.items():
-            missing = needed - sum(
-                room_on(self._cycle.board.nodes[node], request, ())
-                for node in self._cycle.placer.nodes_with_room(request)
-                if node not in freed
-            )
-            for node, spots in freed.items():
-                if missing <= 0:
-                    break
-                missing -= room_on(self._cycle.board.nodes[node], request, spots)
-            if missing > 0:
-                return False
-        return True
-
-    def _freed(self) -> dict[int, list[Spot]]:
-        """What the candidates hold and could lose, by node."""
-        freed: dict[int, list[Spot]] = {}
+        """Whether the chunk could fit if every candidate lost everything that it may lose."""
+        spots: list[Spot] = []
+        largest: dict[QueueState, int] = {}
+        whole = all(not request.sliced for request in self._needed)
         for leaf in self._candidates.leaves:
-            for _, chunk in self._candidates.in_leaf(leaf):
-                for slot in chunk.work.slots:
-                    if slot.group.preemptible and (spot := slot.spot) is not None:
-                        freed.setdefault(spot.node, []).append(spot)
-        return freed
+            for work in self._candidates.works(leaf):
+                gpu_milli = 0
+                for slot in work.slots:
+                    spot = slot.spot
+                    if spot is not None and slot.group.preemptible:
+                        spots.append(spot)
+                        gpu_milli += spot.amount[0]
+                        whole = whole and not slot.request.sliced
+                if gpu_milli > largest.get(leaf, 0):
+                    largest[leaf] = gpu_milli
+        if whole and self._too_much_lost(largest):
+            return False
+        rooms = self._capacity.without(spots, self._needed)
+        return all(room >= needed for room, needed in zip(rooms, self._needed.values(), strict=True))
 
-    def _room_now(self, request: RequestClass) -> int:
-        known = self._found.get(request)
-        if known is None:
-            cycle = self._cycle
-            known = sum(
-                room_on(cycle.board.nodes[node], request, ())
-                for node in cycle.placer.nodes_with_room(request)
-            )
-            self._found[request] = known
-        return known
-
-    def _most_on(self, number: int, request: RequestClass) -> int:
-        """How many replicas the node would hold if it were empty."""
-        known = self._most[request].get(number)
-        if known is None:
-            empty = NodeState(self._cycle.board.nodes[number].node, number)
-            known = self._most[request][number] = room_on(empty, request, ())
-        return known
-
-
-def room_on(node: NodeState, request: RequestClass, freed: Iterable[Spot]) -> int:
-    """For how many replicas there is room once what is leaving and `freed` have left; never too few."""
-    if not request.allowed_on(node.node):
-        return 0
-    free = [node.size[kind] - node.used[kind] + node.leaving[kind] - node.promised[kind] for kind in range(3)]
-    gone: dict[int, list[int]] = {}
-    for spot in freed:
-        free[0] += spot.amount.cpu_milli
-        free[1] += spot.amount.memory_mib
-        free[2] += 1
-        for index, mib, compute in spot.devices:
-            total = gone.setdefault(index, [0, 0, 0])
-            total[0] += 1
-            total[1] += mib
-            total[2] += compute
-    asked = (request.cpu_milli, request.memory_mib, 1)
-    room = min(free[kind] // asked[kind] for kind in range(3) if asked[kind])
-    if room <= 0 or not request.count:
-        return max(0, room)
-    slices = 0
-    for index in usable_devices(request, node.node.devices):
-        device = node.devices[index]
-        users, mib, compute = gone.get(index, (0, 0, 0))
-        if not request.sliced:
-            slices += device.users - device.leavers + device.promises == users
-            continue
-        wanted_mib, wanted_compute = request.slice_on(device.memory_mib)
-        free_mib = device.memory_mib - device.mib + device.leaving_mib - device.promised_mib + mib
-        free_compute = 100 - device.compute + device.leaving_compute - device.promised_compute + compute
-        fits = free_mib // wanted_mib
-        if wanted_compute:
-            fits = min(fits, free_compute // wanted_compute)
-        slices += max(0, fits)
-    return min(room, slices // request.count)
+    def _too_much_lost(self, largest: Mapping[QueueState, int]) -> bool:
+        """Whether more devices are needed than are free or may be lost; what moves still needs its own."""
+        needed = self._chunk.amount[GPU]
+        most = self._most_lost(largest) if self._most_lost is not None else None
+        if most is None or most >= needed:
+            return False
+        return self._capacity.untouched_devices() * WHOLE_DEVICE_MILLI + most < needed

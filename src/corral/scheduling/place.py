@@ -28,7 +28,8 @@ class Placer:
         self._room: Room | None = None
         self._scores: dict[tuple[int, bool], Scores] = {}
         self.levels = Levels(pool, [node.node for node in board.nodes])
-        self._gatherer = Gatherer(board, self.levels, Capacity(self._scores_of), spread=self._spread)
+        self.capacity = Capacity(self._scores_of, self._look)
+        self._gatherer = Gatherer(board, self.levels, self.capacity, spread=self._spread)
 
     def learn(self, mix: Mix) -> Mix:
         """Learns from a mix and from what is left now; returns it with what was learnt."""
@@ -74,12 +75,6 @@ class Placer:
         most = self._gatherer.most_in_one(level, chunk.slots)
         used = most if most < asked else found
         return Reason(ReasonKind.NO_DOMAIN, used, asked, len(level.names), level=wish.required)
-
-    def nodes_with_room(self, request: RequestClass) -> list[int]:
-        """The nodes on which a replica would find a place once what is leaving has left."""
-        self._best(request, rehearsal=True)
-        scores = self._scores_of(request, rehearsal=True)
-        return [int(index) for index in np.flatnonzero(scores.array < NOWHERE)]
 
     def failed_checks(self, request: RequestClass) -> dict[str, int]:
         """On how many nodes the request fails which check first."""

@@ -18,7 +18,7 @@ def preempt(cycle: Cycle) -> None:
 
     def attempt(taker: WorkState) -> SearchResult | None:
         giving = leaves if cycle.pool.priority_across_queues else [taker.queue]
-        candidates = Candidates(cycle.lists, taker, giving, began_by, below=taker.priority)
+        candidates = Candidates(cycle, taker, giving, began_by, below=taker.priority)
         return take_for(cycle, Action.PREEMPT, taker, candidates, _accept)
 
     take_turns(cycle, Action.PREEMPT, cycle.pending(), attempt)

@@ -1,12 +1,12 @@
 """Reclaim: a queue inside its fair share takes back from queues that hold more than theirs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from corral.core.plans import Action, SearchResult
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.search import take_for
 from corral.scheduling.takers import take_turns
-from corral.scheduling.tree import QueueState, lowest_common
+from corral.scheduling.tree import GPU, QueueState, lowest_common
 from corral.scheduling.victims import Candidates
 from corral.scheduling.work import Chunk, WorkState
 
@@ -26,8 +26,8 @@ def reclaim(cycle: Cycle) -> None:
         rules = ReclaimRules(taker, chunk)
         giving = [queue for queue in leaves if queue is not leaf and rules.may_lose(queue, {})]
         rules.remember(giving)
-        candidates = Candidates(cycle.lists, taker, giving, began_by)
-        return take_for(cycle, Action.RECLAIM, taker, candidates, rules.accept)
+        candidates = Candidates(cycle, taker, giving, began_by)
+        return take_for(cycle, Action.RECLAIM, taker, candidates, rules.accept, rules.most_lost)
 
     take_turns(cycle, Action.RECLAIM, cycle.pending(), attempt)
 
@@ -54,9 +54,27 @@ class ReclaimRules:
         left = self._left(side, gone)
         if side.exceeds(side.allocatable, left):
             return True
-        held = self._before.get(own, own.allocated)
-        inside = all(held[kind] + self._chunk.amount[kind] <= own.guarantee[kind] for kind in own.divided)
-        return inside and side.exceeds(side.guarantee, left)
+        return self._stays_inside(own) and side.exceeds(side.guarantee, left)
+
+    def most_lost(self, largest: Mapping[QueueState, int]) -> int | None:
+        """How many milli-GPU may go in sum, at most; None if GPUs are not all that decides.
+
+        `largest` has the largest workload of each leaf that may lose something: the last one may reach
+        below the bound.
+        """
+        leaves: dict[QueueState, int] = {}
+        sides: dict[QueueState, int] = {}
+        for leaf, gpu_milli in largest.items():
+            own, side = lowest_common(self._leaf, leaf)
+            bound = side.allocatable
+            if self._stays_inside(own):
+                bound = [min(pair) for pair in zip(bound, side.guarantee, strict=True)]
+            if _exceeds_more_than_gpu(leaf, leaf.guarantee) or _exceeds_more_than_gpu(side, bound):
+                return None
+            leaves[side] = leaves.get(side, 0) + leaf.allocated[GPU] - leaf.guarantee[GPU] - 1 + gpu_milli
+            most = side.allocated[GPU] - bound[GPU] - 1 + gpu_milli
+            sides[side] = max(sides.get(side, 0), most)
+        return sum(min(leaves[side], sides[side]) for side in sides)
 
     def accept(self, lost: Sequence[Chunk]) -> bool:
         gone: dict[QueueState, list[int]] = {}
@@ -81,7 +99,16 @@ class ReclaimRules:
                     return True
         return False
 
+    def _stays_inside(self, own: QueueState) -> bool:
+        """Whether the taker's side stays within its guarantee with the chunk."""
+        held = self._before.get(own, own.allocated)
+        return all(held[kind] + self._chunk.amount[kind] <= own.guarantee[kind] for kind in own.divided)
+
     def _left(self, queue: QueueState, gone: dict[QueueState, list[int]]) -> list[int]:
         held = self._before.get(queue, queue.allocated)
         taken = gone.get(queue)
         return held if taken is None else [held[kind] - taken[kind] for kind in range(3)]
+
+
+def _exceeds_more_than_gpu(queue: QueueState, bounds: Sequence[int]) -> bool:
+    return any(queue.allocated[kind] > bounds[kind] for kind in queue.divided if kind != GPU)

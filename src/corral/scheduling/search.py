@@ -10,7 +10,7 @@ from functools import partial
 
 from corral.core.plans import Action, SearchResult
 from corral.scheduling.cycle import Cycle
-from corral.scheduling.doubt import Doubt
+from corral.scheduling.doubt import Doubt, MostLost
 from corral.scheduling.trial import Judge, rehearse
 from corral.scheduling.victims import Candidates, VictimOrder
 from corral.scheduling.work import Chunk, WorkState
@@ -20,7 +20,12 @@ _SETS_BEFORE_DOUBT = 4
 
 
 def take_for(
-    cycle: Cycle, action: Action, taker: WorkState, candidates: Candidates, judge: Judge
+    cycle: Cycle,
+    action: Action,
+    taker: WorkState,
+    candidates: Candidates,
+    judge: Judge,
+    most_lost: MostLost | None = None,
 ) -> SearchResult | None:
     """Makes room for the taker's next chunk; None when that worked, else how the search ended."""
     chunk = taker.chunk()
@@ -31,7 +36,9 @@ def take_for(
     if cycle.taken_for and cycle.place(chunk, rehearsal=True) is None:
         cycle.lists.changed([taker])
         return None
-    doubt = Doubt(cycle, chunk, candidates)
+    doubt = Doubt(cycle, chunk, candidates, most_lost)
+    if doubt.needs_many_nodes() and not doubt.could_fit():
+        return SearchResult.IMPOSSIBLE
     trials = 0
     order = VictimOrder(cycle.tree, candidates, across=cycle.pool.priority_across_queues)
     for number, (nodes, victims) in enumerate(_sets(order)):

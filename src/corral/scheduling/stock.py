@@ -26,6 +26,12 @@ class Left:
         self.mib: Integers = np.full((nodes, devices), -1, np.int64)
         self.compute: Integers = np.full((nodes, devices), -1, np.int64)
 
+    def copy(self) -> "Left":
+        copied = Left(*self.mib.shape)
+        for name in self.__slots__:
+            getattr(copied, name)[...] = getattr(self, name)
+        return copied
+
 
 class Stock:
     """The arrays of one board; `refresh` brings them up to date."""
@@ -69,6 +75,16 @@ class Stock:
             self._read(self._board.nodes[index])
             self.changed_at[index] = self.changes
         return changed
+
+    def nothing_held(self) -> Left:
+        """What would be left if every node were empty."""
+        left = Left(*self.later.mib.shape)
+        for node in self._board.nodes:
+            left.cpu[node.index], left.memory[node.index], left.pods[node.index] = node.size
+            count = len(node.devices)
+            left.mib[node.index, :count] = [device.memory_mib for device in node.devices]
+            left.compute[node.index, :count] = 100
+        return left
 
     def allowed_on(self, request: RequestClass) -> Flags | None:
         """Where labels, taints and named nodes allow the request; None means everywhere."""

@@ -32,7 +32,7 @@ class Turns:
         self._waiting = waiting
         self._across = across
         self._heaps: dict[QueueState, list[Waiting]] = {}
-        self._left: Counter[QueueState] = Counter()  # how many still have a turn at or below a queue
+        self._left: Counter[QueueState] = Counter()  # how many still have a turn below a root
         self._taking_part: set[WorkState] = set()
         for work in taking_part:
             if work.chunk() is not None:
@@ -46,6 +46,10 @@ class Turns:
 
     def pop(self) -> WorkState | None:
         """The next one that takes part. Below a root where nobody does, skipping has no effect."""
+        if len(self._heaps) == 1:
+            # Whatever the queues do meanwhile, those of one leaf come in its own order.
+            heap = next(iter(self._heaps.values()))
+            return heapq.heappop(heap)[1] if heap else None
         while True:
             heads = [
                 head for root in self._roots if self._left[root] and (head := self._head(root)) is not None
@@ -77,7 +81,10 @@ class Turns:
         for queue in leaf.path:
             self._heads.pop(queue, None)
         if work in self._taking_part:
-            heapq.heappop(self._heaps[leaf])
+            heap = self._heaps[leaf]
+            heapq.heappop(heap)
+            if not heap:
+                del self._heaps[leaf]
             return work
         chunk = work.chunk()
         assert chunk is not None

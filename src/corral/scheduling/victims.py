@@ -5,47 +5,60 @@ the lowest priority goes first, then what is above its minimum, then the younges
 """
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from corral.scheduling.lists import Giving, Lists
+from corral.scheduling.cycle import Cycle
+from corral.scheduling.lists import Giving
 from corral.scheduling.order import Head, key_of, queue_key
 from corral.scheduling.tree import QueueState, Tree
 from corral.scheduling.work import Chunk, Slot, WorkState
 
+_AT_ANY_TIME: Mapping[QueueState, int] = {}
+
 
 class Candidates:
-    """Who could lose something to one taker: workloads of `leaves`, in each by victim order.
+    """Who could lose something to one taker.
 
-    With `below`, only lower priorities. What began after `began_by` of its queue is protected.
+    Workloads of `leaves`; with `below`, only lower priorities; with `began_by`, not what began later than
+    that in its queue. What this cycle placed has not begun.
     """
 
     def __init__(
         self,
-        lists: Lists,
+        cycle: Cycle,
         taker: WorkState,
         leaves: Iterable[QueueState],
-        began_by: dict[QueueState, int],
+        began_by: Mapping[QueueState, int] = _AT_ANY_TIME,
         *,
         below: int | None = None,
     ) -> None:
-        self.lists = lists
+        self.lists = cycle.lists
         self.leaves = list(leaves)
+        self._works_in = cycle.works_in
         self._taker = taker
         self._began_by = began_by
         self._below = below
 
-    def in_leaf(self, leaf: QueueState) -> Iterator[Giving]:
-        taker, below = self._taker, self._below
-        latest = self._began_by.get(leaf)
+    def in_order(self, leaf: QueueState) -> Iterator[Giving]:
+        """The first victim chunk of each, in victim order."""
         for entry in self.lists.giving(leaf):
             work = entry[1].work
-            if below is not None and work.priority >= below:
+            if self._below is not None and work.priority >= self._below:
                 return
-            if work is taker:
-                continue
-            # What this cycle placed has not begun.
-            if latest is None or work.running_since is None or work.running_since <= latest:
+            if self._may_lose(work, leaf):
                 yield entry
+
+    def works(self, leaf: QueueState) -> Iterator[WorkState]:
+        """The same workloads in any order, and perhaps some of which nothing can be taken."""
+        for work in self._works_in(leaf):
+            if (self._below is None or work.priority < self._below) and self._may_lose(work, leaf):
+                yield work
+
+    def _may_lose(self, work: WorkState, leaf: QueueState) -> bool:
+        if work is self._taker or work.stuck:
+            return False
+        latest = self._began_by.get(leaf)
+        return latest is None or work.running_since is None or work.running_since <= latest
 
 
 class VictimOrder:
@@ -58,7 +71,7 @@ class VictimOrder:
         self._taken: set[Slot] = set()
         self._begun: set[WorkState] = set()
         self._gone: dict[QueueState, list[int]] = {}
-        self._untouched = {leaf: candidates.in_leaf(leaf) for leaf in candidates.leaves}
+        self._untouched = {leaf: candidates.in_order(leaf) for leaf in candidates.leaves}
         self._heaps: dict[QueueState, list[Giving]] = {}  # the next untouched workload, and those begun
         self._alive: dict[QueueState, int] = {}  # how many leaves at or below a queue have something left
         self._heads: dict[QueueState, Head] = {}
