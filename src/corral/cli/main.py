@@ -45,6 +45,7 @@ _COMMANDS = {
     "user": _Entry("users", "People: list, create, import, invite, grant, disable.", _PEOPLE),
     "role": _Entry("roles", "Roles and the permissions they are made of.", _PEOPLE),
     "plan": _Entry("plan", "Show what the scheduler makes of a snapshot, and why work waits.", _SCHEDULE),
+    "simulate": _Entry("simulate", "Replay work on a simulated cluster and compare policies.", _SCHEDULE),
     "audit": _Entry("audit", "Who did what, on what, when; search and export.", _WATCH),
     "settings": _Entry("settings", "Outgoing mail, registration, the first-day checklist.", _WATCH),
 }

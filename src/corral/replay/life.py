@@ -70,6 +70,7 @@ class Life:
     def workload(self) -> Workload:
         """As the scheduler sees it; its age is that of its arrival, whatever happened since."""
         job = self.job
+        limit = job.limit_seconds
         running = self.stage is Stage.RUNNING
         state = ReplicaState.RUNNING if running else ReplicaState.RELEASING
         replicas = tuple(self._replica(f"{job.name}-{number}", state) for number in range(job.replicas))
@@ -81,6 +82,7 @@ class Life:
             priority=self.priority,
             created=job.arrives,
             running_since=self.running_since if running else None,
+            runtime_limit_seconds=None if limit is None else max(1, limit - self.done_seconds),
         )
 
     def _replica(self, name: str, state: ReplicaState) -> Replica:

@@ -15,12 +15,13 @@ WORDS = {
     "fixed": "every queue keeps its guarantee to itself",
     "packing": "fill a node before the next one",
     "spreading": "take the emptiest node",
+    "backfill": "the first workload that does not fit gets a time; smaller work starts only if it keeps that",
     "short-first": "work loses priority as it holds GPUs, so that short work need not wait for long",
 }
 _CHOICES = (("elastic", "fixed"), ("packing", "spreading"))
 
-# One GPU-hour, then each level four times the one before, up to about 45 GPU-days.
-SHORT_FIRST = geometric_levels(3600, 4, 6)
+# 1, 10, 100 and 1,000 GPU-hours.
+SHORT_FIRST = geometric_levels(3600, 10, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,12 @@ class Policy:
     name: str = "elastic"
     sharing: QueuePolicy = QueuePolicy.ELASTIC
     arrangement: Arrangement = Arrangement.PACKING
+    reservations: int = 0
     levels: Levels = NO_LEVELS
 
     def cluster(self, nodes: tuple[Node, ...], guarantees: Mapping[str, int]) -> Cluster:
         """The cluster under this policy; guarantees in GPUs, surplus in proportion to them."""
-        pool = Pool("default", arrangement=self.arrangement)
+        pool = Pool("default", arrangement=self.arrangement, reservations=self.reservations)
         queues = tuple(
             Queue(
                 name,
@@ -65,6 +67,8 @@ def parse_policy(text: str) -> Policy:
         policy = replace(policy, sharing=QueuePolicy.FIXED)
     if "spreading" in words:
         policy = replace(policy, arrangement=Arrangement.SPREADING)
+    if "backfill" in words:
+        policy = replace(policy, reservations=1)
     if "short-first" in words:
         policy = replace(policy, levels=SHORT_FIRST)
     return policy

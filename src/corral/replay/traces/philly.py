@@ -18,8 +18,8 @@ NODE_COLUMNS = ("vc", "node num")
 JOB_FILE, NODE_FILE = "philly.csv", "philly_vc_nodes.csv"
 
 WHERE = (
-    "The trace is Microsoft's philly-traces (https://github.com/msr-fiddle/philly-traces, CC-BY-4.0), as a table"
-    f" {JOB_FILE} ({', '.join(COLUMNS)}) beside {NODE_FILE} ({', '.join(NODE_COLUMNS)})."
+    "The trace is Microsoft's philly-traces (https://github.com/msr-fiddle/philly-traces, CC-BY-4.0), as a"
+    f" table {JOB_FILE} ({', '.join(COLUMNS)}) beside {NODE_FILE} ({', '.join(NODE_COLUMNS)})."
 )
 
 
