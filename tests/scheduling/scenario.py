@@ -1,6 +1,7 @@
 """Scenarios: small clusters in a few lines of YAML, in whole GPUs, with what must come of them.
 
-    nodes: {n0: 8}                      GPUs of each node, or {gpus, cpu, memory_mib, model, labels, taints}
+    nodes: {n0: 8}                      GPUs of each node, or {gpus, cpu, memory_mib, model, labels, taints};
+                                        `mode`, `gpu_mib` of all devices or a list; `cut: [3g.40gb@0]`
     queues: {team: {guarantee: 4, limit: 6, weight: 1, priority: 0, parent: dept, policy: fixed}}
     workloads:
       job: {queue: team, gpus: 2, replicas: 3, min: 2, priority: 5, age: 60, at: [n0, n0], preemptible: false}
@@ -12,10 +13,11 @@
     reserved: {job: 60}                 in how many seconds a workload is to start, for all that have a time
     kept_for: {job: other}              for whom the place is kept that a workload cannot have
     helps: {job: [being preemptible]}   what is said to help it, all of it
+    uses: {job: [n0/1 1g.10gb@6]}       the devices it holds in the end: whole, `n0/1 500` MiB, or an instance
 
+`at` lists where replicas run; `n0/1` names the device, `n0/1@6` the start of a MIG instance; `~n0` is one
+that is releasing, `!n0` one that is stuck.
 `limit`, `estimate` and `ran` of a workload are seconds; `typical` is the typical run time of a queue.
-
-`at` lists where replicas run; `n0/1` names the device, `~n0` one that is releasing, `!n0` one that is stuck.
 A workload or group asks with `required: rack` and `preferred: node` for a domain of the only topology.
 Every queue has a guarantee of 0 GPUs unless it says otherwise; CPU is not divided unless it says so.
 """
@@ -26,7 +28,8 @@ from typing import Any
 
 import yaml
 
-from corral.core.devices import Device, DeviceUse
+from corral.core.devices import Device, DeviceMode, DeviceUse
+from corral.core.mig import A100_80GB, MigInstance
 from corral.core.mixes import ONE_ARRIVAL, ClassCount, Mix, WorkClass
 from corral.core.nodes import Arrangement, Node, Pool, Topology
 from corral.core.plans import ALL_ACTIONS, Action
@@ -62,6 +65,7 @@ class Scenario:
     reserved: dict[str, int] | None
     kept_for: dict[str, str]
     helps: dict[str, list[str]]
+    uses: dict[str, list[str]]
 
 
 def load_scenarios() -> list[Scenario]:
@@ -75,7 +79,7 @@ def load_scenarios() -> list[Scenario]:
 def read_scenario(name: str, spec: Spec) -> Scenario:
     unknown = set(spec) - {
         "nodes", "queues", "workloads", "pool", "history", "rounds", "actions", "then", "reasons",
-        "topologies", "mix", "reserved", "kept_for", "helps",
+        "topologies", "mix", "reserved", "kept_for", "helps", "uses",
     }  # fmt: skip
     assert not unknown, f"{name}: unknown {unknown}"
     topologies = tuple(Topology(key, tuple(levels)) for key, levels in spec.get("topologies", {}).items())
@@ -101,6 +105,7 @@ def read_scenario(name: str, spec: Spec) -> Scenario:
         spec.get("reserved"),
         spec.get("kept_for", {}),
         spec.get("helps", {}),
+        spec.get("uses", {}),
     )
 
 
@@ -139,10 +144,7 @@ def _node(name: str, spec: Spec | int, topologies: tuple[Topology, ...] = ()) ->
     labels = dict(known.get("labels", {}))
     if "in" in known:
         labels.update(zip(topologies[0].levels, known["in"].split("/"), strict=False))
-    devices = tuple(
-        Device(f"{name}/{index}", known.get("gpu_mib", DEVICE_MIB), known.get("model", ""))
-        for index in range(known["gpus"])
-    )
+    devices = tuple(_device(f"{name}/{index}", index, known) for index in range(known["gpus"]))
     return Node(
         name,
         cpu_milli=known.get("cpu", 1000) * 1000,
@@ -152,6 +154,21 @@ def _node(name: str, spec: Spec | int, topologies: tuple[Topology, ...] = ()) ->
         labels=labels,
         taints=tuple(known.get("taints", ())),
     )
+
+
+def _device(name: str, index: int, spec: Spec) -> Device:
+    def own(key: str, usual: Any) -> Any:
+        value = spec.get(key, usual)
+        return value[index] if isinstance(value, list) and key != "cut" else value
+
+    cut = spec.get("cut")
+    instances = None
+    if cut is not None:
+        parted = [each.split("@") for each in cut]
+        instances = tuple(MigInstance(profile, int(start)) for profile, start in parted)
+    mode = DeviceMode(own("mode", "any"))
+    geometry = A100_80GB if mode is DeviceMode.MIG or own("mig", False) else None
+    return Device(name, own("gpu_mib", DEVICE_MIB), own("model", ""), mode, geometry, instances)
 
 
 def _queue(name: str, spec: Spec | None, created: int) -> Queue:
@@ -252,7 +269,9 @@ def _group(name: str, spec: Spec, seats: _Seats) -> ReplicaGroup:
 def _request(spec: Spec) -> Request:
     devices = None
     models = tuple(spec.get("models", ()))
-    if "fraction" in spec:
+    if "profile" in spec:
+        devices = DeviceRequest(spec.get("slices", 1), profile=spec["profile"], models=models)
+    elif "fraction" in spec:
         devices = DeviceRequest(
             spec.get("slices", 1), fraction_milli=round(spec["fraction"] * 1000), models=models
         )
@@ -281,6 +300,11 @@ def _replica(name: str, spot: str | None, spec: Spec, request: Request, seats: _
     wanted = request.devices
     if wanted is None:
         return Replica(name, state, node)
+    if wanted.profile is not None:
+        number, _, start = device.partition("@")
+        return Replica(
+            name, state, node, (DeviceUse(f"{node}/{number}", profile=wanted.profile, start=int(start)),)
+        )
     if wanted.fraction_milli is None and wanted.memory_mib is None:
         uses = tuple(DeviceUse(each) for each in seats.deal(node, wanted.count))
         return Replica(name, state, node, uses)

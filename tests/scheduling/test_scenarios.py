@@ -7,7 +7,7 @@ from corral.scheduling.engine import schedule
 from corral.scheduling.explain import advice
 from corral.scheduling.why import why
 from tests.scheduling.scenario import Scenario, load_scenarios
-from tests.scheduling.world import running, settle
+from tests.scheduling.world import held_devices, running, settle
 
 QUIET_ROUNDS = 5
 SCENARIOS = load_scenarios()
@@ -24,6 +24,9 @@ def test_scenario_ends_as_it_says_and_rests(scenario: Scenario) -> None:
     for workload, expected in scenario.then.items():
         got = ended[workload]
         assert (len(got) if isinstance(expected, int) else got) == expected, workload
+    held = held_devices(snapshot)
+    for workload, uses in scenario.uses.items():
+        assert held[workload] == uses, workload
     for _ in range(QUIET_ROUNDS):
         plan = schedule(snapshot, scenario.config, scenario.actions)
         assert (plan.placements, plan.evictions) == ((), ())

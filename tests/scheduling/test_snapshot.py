@@ -231,3 +231,69 @@ def test_what_was_learnt_survives_the_journey_through_json_and_decides_the_same(
     assert again == snapshot
     assert learnt.learnt is not None
     assert schedule(again) == schedule(scenario.snapshot)
+
+
+THREE = {"name": "3g", "memory_slices": 4, "compute_slices": 3, "starts": [0, 4]}
+SLICES = {"memory_slices": 8, "compute_slices": 7, "profiles": [THREE]}
+DEVICE = {"id": "g0", "memory_mib": 80, "mode": "mig", "geometry": SLICES}
+DEVICE_PLACE = "nodes[0].devices[0]"
+
+
+@pytest.mark.parametrize(
+    ("device", "place"),
+    [
+        ({**DEVICE, "geometry": None}, "geometry"),
+        ({**DEVICE, "geometry": {**SLICES, "memory_slices": 9}}, "geometry.memory_slices"),
+        ({**DEVICE, "geometry": {**SLICES, "compute_slices": 2}}, "geometry.profiles[0].compute_slices"),
+        ({**DEVICE, "geometry": {**SLICES, "memory_slices": 7}}, "geometry.profiles[0].starts"),
+        ({**DEVICE, "geometry": {**SLICES, "profiles": [THREE, THREE]}}, "geometry.profiles[1].name"),
+        ({**DEVICE, "instances": [{"profile": "1g", "start": 0}]}, "instances[0]"),
+        ({**DEVICE, "instances": [{"profile": "3g", "start": 1}]}, "instances[0]"),
+        ({**DEVICE, "instances": [{"profile": "3g", "start": 0}] * 2}, "instances[1].start"),
+        ({**DEVICE, "mode": "any", "instances": []}, "instances"),
+        ({"id": "g0", "memory_mib": 80, "instances": []}, "instances"),
+    ],
+)
+def test_wrong_mig_device_is_named(device: dict[str, Any], place: str) -> None:
+    assert f"{DEVICE_PLACE}.{place}" in refused(_set("nodes/0/devices/0", device))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "place"),
+    [
+        ({"profile": "1g"}, "devices.profile"),
+        ({"profile": "3g", "memory_mib": 10}, "devices"),
+        ({"profile": "3g", "compute_percent": 10}, "devices"),
+    ],
+)
+def test_wrong_wish_for_a_profile_is_named(wanted: dict[str, Any], place: str) -> None:
+    changed = _set("nodes/0/devices/0", DEVICE)
+    changed["workloads"][0]["groups"][0]["request"] = {"devices": wanted}
+    assert f"workloads[0].groups[0].request.{place}" in refused(changed)
+
+
+@pytest.mark.parametrize(
+    ("uses", "place"),
+    [
+        ([{"device": "g0"}], "replicas[0].devices[0].profile"),
+        ([{"device": "g0", "profile": "3g"}], "replicas[0].devices[0].profile"),
+        ([{"device": "g0", "profile": "3g", "start": 2}], "replicas[0].devices[0]"),
+    ],
+)
+def test_running_instance_is_where_the_device_has_it(uses: list[dict[str, Any]], place: str) -> None:
+    changed = _set("nodes/0/devices/0", DEVICE)
+    group = changed["workloads"][0]["groups"][0]
+    group["request"] = {"devices": {"profile": "3g"}}
+    group["replicas"] = [{"name": "w-0", "state": "running", "node": "n0", "devices": uses}]
+    assert f"workloads[0].groups[0].{place}" in refused(changed)
+
+
+def test_two_replicas_do_not_hold_the_same_slices() -> None:
+    changed = _set("nodes/0/devices/0", DEVICE)
+    group = changed["workloads"][0]["groups"][0]
+    group["request"] = {"devices": {"profile": "3g"}}
+    use = {"device": "g0", "profile": "3g", "start": 4}
+    group["replicas"] = [
+        {"name": name, "state": "running", "node": "n0", "devices": [use]} for name in ("w-0", "w-1")
+    ]
+    assert refused(changed) == ["workloads[0].groups[0].replicas[1].devices[0].start"]

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from corral.core.devices import DeviceUse
 from corral.core.holds import Claim
 from corral.core.plans import Plan
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Workload
@@ -72,3 +73,22 @@ def running(snapshot: Snapshot) -> dict[str, list[str]]:
         ]
         for workload in snapshot.workloads
     }
+
+
+def held_devices(snapshot: Snapshot) -> dict[str, list[str]]:
+    """The devices that each workload's replicas hold, with the MiB or the MIG instance where it is a part."""
+    return {
+        workload.name: [
+            _said(use)
+            for replica in replicas_of(workload)
+            if replica.state in (ReplicaState.RUNNING, ReplicaState.STUCK)
+            for use in replica.devices
+        ]
+        for workload in snapshot.workloads
+    }
+
+
+def _said(use: DeviceUse) -> str:
+    if use.profile is not None:
+        return f"{use.device} {use.profile}@{use.start}"
+    return use.device if use.memory_mib is None else f"{use.device} {use.memory_mib}"

@@ -125,7 +125,13 @@ def _plural(waiting: tuple[Unplaced, ...]) -> str:
 
 
 def _devices(uses: tuple[DeviceUse, ...]) -> list[str]:
-    return [use.device if use.memory_mib is None else f"{use.device} ({use.memory_mib} MiB)" for use in uses]
+    return [_device(use) for use in uses]
+
+
+def _device(use: DeviceUse) -> str:
+    if use.profile is not None:
+        return f"{use.device} ({use.profile} at {use.start})"
+    return use.device if use.memory_mib is None else f"{use.device} ({use.memory_mib} MiB)"
 
 
 def _explain(snapshot: Snapshot, workload: str, actions: list[Action], *, as_json: bool) -> None:

@@ -21,13 +21,14 @@ class ReplicaState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeviceRequest:
-    """`count` whole devices, or as many slices on different devices, by memory or by fraction."""
+    """`count` whole devices, or as many slices on different devices, by memory, fraction or MIG profile."""
 
     count: int = 1
     memory_mib: int | None = None
     fraction_milli: int | None = None
     compute_percent: int = 0
     models: tuple[str, ...] = ()
+    profile: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,27 +9,34 @@ from typing import NamedTuple
 
 from corral.core.nodes import Node
 from corral.core.resources import Amount
+from corral.scheduling.mig import Grid, grid_of
 from corral.scheduling.work import Phase, Slot, Spot, WorkState
 
 
 class DeviceState:
     __slots__ = (
         "compute",
+        "grid",
         "index",
         "leavers",
         "leaving_compute",
         "leaving_mib",
+        "leaving_slices",
         "memory_mib",
         "mib",
         "promised_compute",
         "promised_mib",
+        "promised_slices",
         "promises",
+        "slices",
         "users",
     )
 
-    def __init__(self, index: int, memory_mib: int) -> None:
+    def __init__(self, index: int, memory_mib: int, grid: Grid | None = None) -> None:
         self.index = index
         self.memory_mib = memory_mib
+        self.grid = grid
+        self.slices = self.leaving_slices = self.promised_slices = 0  # bits of MIG memory slices
         self.users = self.mib = self.compute = 0
         self.leavers = self.leaving_mib = self.leaving_compute = 0
         self.promises = self.promised_mib = self.promised_compute = 0
@@ -57,6 +64,12 @@ class DeviceState:
             and self.fits_later(mib, compute)
         )
 
+    def free_slices(self, *, later: bool) -> int:
+        """The bits of the MIG memory slices that no instance has, nor is promised."""
+        assert self.grid is not None
+        held = self.slices & ~self.leaving_slices if later else self.slices
+        return self.grid.full & ~(held | self.promised_slices)
+
 
 class NodeState:
     """Totals of a node: [cpu, memory, pods] used, leaving and promised, and its devices."""
@@ -70,7 +83,10 @@ class NodeState:
         self.used = [0, 0, 0]
         self.leaving = [0, 0, 0]
         self.promised = [0, 0, 0]
-        self.devices = [DeviceState(number, device.memory_mib) for number, device in enumerate(node.devices)]
+        self.devices = [
+            DeviceState(number, device.memory_mib, grid_of(device))
+            for number, device in enumerate(node.devices)
+        ]
 
 
 class Shield(NamedTuple):
@@ -139,6 +155,9 @@ class Board:
         for kind in range(3):
             if node.used[kind] - node.leaving[kind] + node.promised[kind] + asked[kind] > node.size[kind]:
                 return False
+        for carving in spot.carvings:
+            if carving.bits & ~node.devices[carving.device].free_slices(later=True):
+                return False
         return all(node.devices[index].fits_later(mib, compute) for index, mib, compute in spot.devices)
 
     def shield(self, shield: Shield, sign: int) -> None:
@@ -194,6 +213,9 @@ class Board:
                 device.promises += sign
                 device.promised_mib += mib * sign
                 device.promised_compute += compute * sign
+            # What is taken never overlaps, so doing and undoing both turn the bits over.
+            for carving in spot.carvings:
+                node.devices[carving.device].promised_slices ^= carving.bits
             return
         _add(node.used, amounts)
         for index, mib, compute in spot.devices:
@@ -201,6 +223,8 @@ class Board:
             device.users += sign
             device.mib += mib * sign
             device.compute += compute * sign
+        for carving in spot.carvings:
+            node.devices[carving.device].slices ^= carving.bits
         if phase is Phase.RELEASING:
             self._turn(spot, sign)
 
@@ -214,6 +238,8 @@ class Board:
             device.leavers += sign
             device.leaving_mib += mib * sign
             device.leaving_compute += compute * sign
+        for carving in spot.carvings:
+            node.devices[carving.device].leaving_slices ^= carving.bits
 
 
 def _add(totals: list[int], amounts: tuple[int, int, int]) -> None:

@@ -57,6 +57,9 @@ class Capacity:
             on, device, mib, compute = np.array(uses, np.int64).T
             np.add.at(left.mib, (on, device), mib)
             np.add.at(left.compute, (on, device), compute)
+        for spot in given:
+            for carving in spot.carvings:
+                left.slices[spot.node, carving.device] |= carving.bits
         return [int(self._scores_of(request).rooms(left).sum()) for request in requests]
 
     def idle(self) -> Amount:
@@ -64,7 +67,10 @@ class Capacity:
         stock = self._stock()
         if self._idle[0] != stock.changes:
             later, sizes = stock.later, self._nothing_held().mib
-            gpu = int((later.mib * WHOLE_DEVICE_MILLI // sizes)[sizes > 0].sum())
+            shares = later.mib * WHOLE_DEVICE_MILLI // sizes
+            # An instance may be charged more than its memory.
+            shares[(self._nothing_held().slices > 0) & (shares > 0)] = WHOLE_DEVICE_MILLI
+            gpu = int(shares[sizes > 0].sum())
             self._idle = stock.changes, Amount(gpu, int(later.cpu.sum()), int(later.memory.sum()))
         return self._idle[1]
 

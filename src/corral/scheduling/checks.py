@@ -7,6 +7,7 @@ from corral.core.queues import Queue
 from corral.core.refusals import FieldError, Invalid
 from corral.core.resources import UNLIMITED
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Request, Workload
+from corral.scheduling.check_mig import MigChecker, check_device
 from corral.scheduling.check_mix import check_mixes
 from corral.scheduling.check_topology import TopologyChecker, check_levels
 from corral.scheduling.checking import numbered, quantities, unique
@@ -60,6 +61,7 @@ def _nodes(snapshot: Snapshot) -> Iterator[FieldError]:
         yield from unique(f"{place}.devices", (device.id for device in node.devices), "id")
         for at, device in numbered(f"{place}.devices", node.devices):
             yield from quantities(at, least=1, memory_mib=device.memory_mib)
+            yield from check_device(at, device)
         found = pools_of(node, snapshot)
         if len(found) != 1:
             said = f"in the pools {', '.join(found)}" if found else "in no pool"
@@ -142,6 +144,7 @@ class _WorkloadChecker:
         )
         self.pools = {node.name: pools_of(node, snapshot) for node in snapshot.nodes}
         self.topologies = TopologyChecker(snapshot)
+        self.mig = MigChecker(snapshot)
 
     def check(self, place: str, workload: Workload) -> Iterator[FieldError]:
         names: list[str] = []
@@ -186,6 +189,7 @@ class _WorkloadChecker:
             return
         at = f"{place}.devices"
         yield from quantities(at, least=1, count=wanted.count)
+        yield from self.mig.check_request(at, wanted)
         if wanted.memory_mib is not None and wanted.fraction_milli is not None:
             yield FieldError(at, "A slice is asked for by memory and by fraction.", "Use one of the two.")
         if wanted.memory_mib is not None:
@@ -231,7 +235,10 @@ class _WorkloadChecker:
             at = f"{place}.devices[{index}]"
             if use.device not in ids:
                 yield FieldError(f"{at}.device", f"{node.name!r} has no device {use.device!r}.", "Name one.")
-            elif use.memory_mib is not None and not 1 <= use.memory_mib <= ids[use.device].memory_mib:
+                continue
+            wanted = request.devices.profile if request.devices else None
+            yield from self.mig.check_use(at, use, node.name, ids[use.device], wanted)
+            if use.memory_mib is not None and not 1 <= use.memory_mib <= ids[use.device].memory_mib:
                 yield FieldError(
                     f"{at}.memory_mib", "It is not between 1 and the device's memory.", "Correct it."
                 )

@@ -12,6 +12,7 @@ from corral.scheduling.board import Board
 from corral.scheduling.config import Config
 from corral.scheduling.guards import Guard, reason_of, shielded
 from corral.scheduling.lists import Lists
+from corral.scheduling.mig import Carving
 from corral.scheduling.place import Placer
 from corral.scheduling.requests import RequestClass, request_key, type_key
 from corral.scheduling.tree import KINDS, QueueState, Tree, resource_of
@@ -179,18 +180,23 @@ class Cycle:
                 work.stuck = work.stuck or phase is Phase.STUCK
                 number = self._node_numbers[replica.node]
                 node = self.board.nodes[number]
-                uses, milli = [], 0
+                uses, carvings, milli = [], [], 0
                 for use in replica.devices:
                     index = self._device_numbers[number][use.device]
-                    memory = node.devices[index].memory_mib
-                    if use.memory_mib is None:
+                    memory, grid = node.devices[index].memory_mib, node.devices[index].grid
+                    if use.profile is not None and use.start is not None and grid is not None:
+                        uses.append((index, *grid.share(use.profile, memory)))
+                        bits = grid.bits(use.profile, use.start)
+                        carvings.append(Carving(index, use.profile, use.start, bits))
+                        milli += grid.milli(use.profile)
+                    elif use.memory_mib is None:
                         uses.append((index, memory, 100))
                         milli += 1000
                     else:
                         uses.append((index, use.memory_mib, use.compute_percent))
                         milli += request.charge(memory)
                 amount = Amount(milli, request.cpu_milli, request.memory_mib)
-                self.board.adopt(slot, Spot(number, tuple(uses), amount), phase)
+                self.board.adopt(slot, Spot(number, tuple(uses), amount, tuple(carvings)), phase)
 
     def _class_of(self, request: Request) -> RequestClass:
         key = request_key(request)

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from corral.core.devices import Device
 from corral.scheduling.board import DeviceState, NodeState
+from corral.scheduling.carve import has_place
 from corral.scheduling.requests import RequestClass
 
 
@@ -46,6 +47,8 @@ def fitting_devices(
         if later:
             return [device for device in devices if device.free_later]
         return [device for device in devices if device.free_now]
+    if request.profile is not None:
+        return [device for device in devices if has_place(device, request.profile, later=later)]
     found = []
     for device in devices:
         mib, compute = request.slice_on(device.memory_mib)

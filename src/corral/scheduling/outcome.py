@@ -126,6 +126,11 @@ def _node_name(cycle: Cycle, spot: Spot) -> str:
 
 def _uses(cycle: Cycle, spot: Spot) -> tuple[DeviceUse, ...]:
     devices = cycle.board.nodes[spot.node].node.devices
+    if spot.carvings:
+        return tuple(
+            DeviceUse(devices[index].id, mib, compute, carving.profile, carving.start)
+            for (index, mib, compute), carving in zip(spot.devices, spot.carvings, strict=True)
+        )
     return tuple(
         DeviceUse(devices[index].id)
         if (mib, compute) == (devices[index].memory_mib, 100)

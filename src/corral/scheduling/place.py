@@ -8,6 +8,7 @@ from corral.core.plans import Reason, ReasonKind
 from corral.core.resources import Amount
 from corral.scheduling.board import Board, DeviceState
 from corral.scheduling.capacity import Capacity
+from corral.scheduling.carve import carve, has_place
 from corral.scheduling.fit import fitting_devices, totals_fit
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.room import Room, has_lesson
@@ -145,6 +146,9 @@ class Placer:
         fitting = fitting_devices(node, scores.usable(number), request, later=True)
         cuts = scores.cuts_on(number)
         fitting.sort(key=lambda each: _device_turn(each, request, cuts[each.index], rehearsal=rehearsal))
+        if request.profile is not None:
+            spot, uncarved = carve(node, fitting, request, rehearsal=rehearsal)
+            return spot, waits or uncarved
         uses = []
         milli = 0
         for device in fitting[: request.count]:
@@ -167,6 +171,9 @@ def _device_turn(
     """Idle before leaving; where least room is cut off; slices on the fullest; then in the node's order."""
     if not request.sliced:
         return not device.free_now and not rehearsal, cut, 0, device.index
-    mib, compute = request.slice_on(device.memory_mib)
     held = device.mib - device.leaving_mib + device.promised_mib
-    return not device.fits_now(mib, compute) and not rehearsal, cut, -held, device.index
+    if request.profile is not None:
+        fits_now = has_place(device, request.profile, later=False)
+    else:
+        fits_now = device.fits_now(*request.slice_on(device.memory_mib))
+    return not fits_now and not rehearsal, cut, -held, device.index

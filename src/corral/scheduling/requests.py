@@ -6,8 +6,12 @@ from corral.core.devices import Device, DeviceMode, slice_milli
 from corral.core.nodes import Node
 from corral.core.resources import WHOLE_DEVICE_MILLI, Amount
 from corral.core.workloads import Request
+from corral.scheduling.mig import grid_of
 
 type_key = tuple[object, ...]
+_WHOLE = {DeviceMode.ANY, DeviceMode.WHOLE}
+_SLICED = {DeviceMode.ANY, DeviceMode.SHARED}
+_CUT = {DeviceMode.ANY, DeviceMode.MIG}
 
 
 class RequestClass:
@@ -21,6 +25,7 @@ class RequestClass:
         "fraction_milli",
         "index",
         "memory_mib",
+        "profile",
         "request",
         "slice_mib",
         "sliced",
@@ -36,7 +41,8 @@ class RequestClass:
         self.slice_mib = wanted.memory_mib if wanted else None
         self.fraction_milli = wanted.fraction_milli if wanted else None
         self.compute_percent = wanted.compute_percent if wanted else 0
-        self.sliced = self.slice_mib is not None or self.fraction_milli is not None
+        self.profile = wanted.profile if wanted else None
+        self.sliced = (self.slice_mib, self.fraction_milli, self.profile) != (None, None, None)
         self.amount = Amount(self.count * self._pending_milli(kinds), self.cpu_milli, self.memory_mib)
 
     @property
@@ -44,9 +50,11 @@ class RequestClass:
         """Whether it names nodes or labels."""
         return bool(self.request.nodes or self.request.node_labels)
 
-    def share_of(self, device_memory_mib: int) -> tuple[int, int]:
-        """MiB and compute % that it takes of each device of this size."""
-        return self.slice_on(device_memory_mib) if self.sliced else (device_memory_mib, 100)
+    def share_of(self, device: Device) -> tuple[int, int]:
+        """MiB and compute % that it takes of each device like this one."""
+        if self.profile is not None and (grid := grid_of(device)) is not None:
+            return grid.share(self.profile, device.memory_mib)
+        return self.slice_on(device.memory_mib) if self.sliced else (device.memory_mib, 100)
 
     def slice_on(self, device_memory_mib: int) -> tuple[int, int]:
         """MiB and compute % that one slice takes of a device of this size."""
@@ -64,12 +72,25 @@ class RequestClass:
         mib, compute = self.slice_on(device_memory_mib)
         return slice_milli(mib, compute, device_memory_mib)
 
+    def charge_on(self, device: Device) -> int:
+        """Milli-GPU of one slice, instance or whole device; more than there are where it cannot be had."""
+        if not self.takes_device(device):
+            return WHOLE_DEVICE_MILLI + 1
+        if self.profile is not None and (grid := grid_of(device)) is not None:
+            return grid.milli(self.profile)
+        return self.charge(device.memory_mib)
+
     def takes_device(self, device: Device) -> bool:
         """Whether a device of this model, mode and size could serve one slice or whole."""
         wanted = self.request.devices
         if wanted is None or (wanted.models and device.model not in wanted.models):
             return False
-        if device.mode is not (DeviceMode.WHOLE if self.sliced else DeviceMode.SHARED):
+        if self.profile is not None:
+            grid = grid_of(device) if device.mode in _CUT else None
+            return grid is not None and grid.offers(self.profile)
+        if not self.sliced:
+            return device.mode in _WHOLE
+        if device.mode in _SLICED and (device.geometry is None or device.mode is DeviceMode.SHARED):
             return self.slice_mib is None or self.slice_mib <= device.memory_mib
         return False
 
@@ -84,8 +105,8 @@ class RequestClass:
 
     def _pending_milli(self, kinds: Iterable[Device]) -> int:
         """By the smallest device that could take it, when the size decides."""
-        sizes = [device.memory_mib for device in kinds if self.takes_device(device)]
-        return self.charge(min(sizes)) if sizes else WHOLE_DEVICE_MILLI
+        usable = [device for device in kinds if self.takes_device(device)]
+        return max((self.charge_on(device) for device in usable), default=WHOLE_DEVICE_MILLI)
 
 
 def request_key(request: Request) -> type_key:

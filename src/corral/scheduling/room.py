@@ -94,8 +94,11 @@ class Room:
 
     def cuts_of(self, request: RequestClass) -> Integers:
         """For every kind and level of a device: the fill lost by cutting the request's share off it."""
-        work = work_class(request.request)
-        shares = tuple(share_on(work, kind) for kind in self._stock.kinds)
+        if request.profile is None:
+            work = work_class(request.request)
+            shares = tuple(share_on(work, kind) for kind in self._stock.kinds)
+        else:
+            shares = tuple(request.charge_on(kind) for kind in self._stock.kinds)
         known = self._cuts.get(shares)
         if known is None:
             tables = []

@@ -63,7 +63,10 @@ def kind_name(kind: Device) -> str:
 def share_on(work: WorkClass, kind: Device) -> int:
     """The milli that one part of the work takes of such a device; more than it has where it cannot run."""
     barred = DeviceMode.SHARED if work.is_whole else DeviceMode.WHOLE
-    if kind.mode is barred or not work.allows(kind.model):
+    cut = kind.mode is DeviceMode.MIG or (
+        kind.geometry is not None and kind.mode is DeviceMode.ANY and not work.is_whole
+    )
+    if cut or kind.mode is barred or not work.allows(kind.model):
         return WHOLE_DEVICE_MILLI + 1
     return min(work.milli_on(kind.memory_mib), WHOLE_DEVICE_MILLI + 1)
 

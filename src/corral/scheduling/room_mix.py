@@ -16,7 +16,8 @@ FADE_DIVISOR = 32  # whenever it is time to learn, once many have arrived, count
 def work_class(request: Request) -> WorkClass:
     """The class that arrives with such a replica."""
     wanted = request.devices
-    if wanted is None:
+    if wanted is None or wanted.profile is not None:
+        # What part of a device a profile is depends on the device; it is learnt as what it takes besides.
         return WorkClass(request.cpu_milli, request.memory_mib)
     milli = WHOLE_DEVICE_MILLI
     if wanted.memory_mib is not None or wanted.fraction_milli is not None:

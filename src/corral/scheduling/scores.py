@@ -9,7 +9,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from corral.core.devices import Device
 from corral.scheduling.fit import Check
+from corral.scheduling.mig import grid_of
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.room import Room
 from corral.scheduling.stock import Flags, Integers, Left, Stock
@@ -45,7 +47,7 @@ class Scores:
         self.allowed = stock.allowed_on(request)
         self._takes = [request.takes_device(device) for device in stock.kinds]
         asked = [
-            request.share_of(device.memory_mib) if takes else (_TOO_MUCH, 0)
+            request.share_of(device) if takes else (_TOO_MUCH, 0)
             for takes, device in zip(self._takes, stock.kinds, strict=True)
         ]
         self._mib: Integers = np.array([mib for mib, _ in asked] + [_TOO_MUCH], np.int64)
@@ -54,6 +56,8 @@ class Scores:
         self._compute: Integers | None = (
             np.array(compute, np.int64) if request.sliced and any(compute) else None
         )
+        # [kind, free slices]: how many instances of the profile fit.
+        self._carvable = _carvable(stock.kinds, request.profile) if request.profile is not None else None
         self._usable: dict[tuple[int, ...], tuple[int, ...]] = {}
 
     def best(self, within: Integers | None = None) -> int | None:
@@ -118,6 +122,8 @@ class Scores:
         fits: Flags = left.mib.take(among, axis=0) >= self._mib.take(kind)
         if self._compute is not None:
             fits &= left.compute.take(among, axis=0) >= self._compute.take(kind)
+        if self._carvable is not None:
+            fits &= self._carvable[kind, left.slices.take(among, axis=0)] > 0
         return fits
 
     def rooms(self, left: Left) -> Integers:
@@ -132,6 +138,8 @@ class Scores:
             if self._compute is not None:
                 asked_compute = np.maximum(self._compute.take(self.stock.kind), 1)
                 np.minimum(places, left.compute // asked_compute, out=places)
+            if self._carvable is not None:
+                np.minimum(places, self._carvable[self.stock.kind, left.slices], out=places)
             np.maximum(places, 0, out=places)
             enough = (places > 0).sum(axis=1) >= request.count
             np.minimum(rooms, places.sum(axis=1) // request.count * enough, out=rooms)
@@ -194,6 +202,13 @@ class Scores:
             fitting[differs[ready]] = at_once[ready]
         score[differs[~ready]] = _LATER
         return score
+
+
+def _carvable(kinds: Sequence[Device], profile: str) -> Integers:
+    """One row for each kind of device, and one for no device."""
+    none = np.zeros(256, np.int64)
+    grids = [grid_of(device) for device in kinds]
+    return np.stack([none if grid is None else grid.table(profile) for grid in grids] + [none])
 
 
 def _enough(fitting: Flags, count: int) -> Flags:

@@ -16,6 +16,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from corral.core.devices import Device, DeviceUse
 from corral.core.explanations import Explanation
 from corral.core.holds import Claim
+from corral.core.mig import MigGeometry, MigInstance, MigProfile
 from corral.core.mixes import ClassCount, Experience, Mix, WorkClass
 from corral.core.nodes import Node, Pool, Topology
 from corral.core.plans import (
@@ -105,6 +106,9 @@ _NOUNS: tuple[type, ...] = (
     Eviction,
     Experience,
     Mix,
+    MigGeometry,
+    MigInstance,
+    MigProfile,
     Node,
     Placement,
     Plan,

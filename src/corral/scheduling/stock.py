@@ -7,7 +7,7 @@ time when everything that is leaving has left; only nodes where that differs fro
 import numpy as np
 import numpy.typing as npt
 
-from corral.scheduling.board import Board, NodeState
+from corral.scheduling.board import Board, DeviceState, NodeState
 from corral.scheduling.requests import RequestClass
 
 Integers = npt.NDArray[np.int64]
@@ -15,9 +15,12 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Left:
-    """Left of each node's CPU, memory and pods, and of its devices' MiB and compute (-1: no device)."""
+    """Left of each node's CPU, memory and pods, and of its devices' MiB and compute (-1: no device).
 
-    __slots__ = ("compute", "cpu", "memory", "mib", "pods")
+    `slices` are the bits of free MIG slices, kept where some device has any.
+    """
+
+    __slots__ = ("compute", "cpu", "memory", "mib", "pods", "slices")
 
     def __init__(self, nodes: int, devices: int) -> None:
         self.cpu: Integers = np.zeros(nodes, np.int64)
@@ -25,6 +28,7 @@ class Left:
         self.pods: Integers = np.zeros(nodes, np.int64)
         self.mib: Integers = np.full((nodes, devices), -1, np.int64)
         self.compute: Integers = np.full((nodes, devices), -1, np.int64)
+        self.slices: Integers = np.zeros((nodes, devices), np.int64)
 
     def copy(self) -> "Left":
         copied = Left(*self.mib.shape)
@@ -45,6 +49,7 @@ class Stock:
         self.differs: Flags = np.zeros(len(nodes), np.bool_)
         self.untouched: Flags = np.zeros((len(nodes), width), np.bool_)
         self.free: Integers = np.zeros(len(nodes), np.int64)  # untouched devices of each node
+        self._is_cut = any(device.grid is not None for node in nodes for device in node.devices)
         self._tainted = any(node.node.taints for node in nodes)
         self.changes = 0
         self.changed_at: Integers = np.zeros(len(nodes), np.int64)
@@ -84,6 +89,7 @@ class Stock:
             count = len(node.devices)
             left.mib[node.index, :count] = [device.memory_mib for device in node.devices]
             left.compute[node.index, :count] = 100
+            left.slices[node.index, :count] = [_all_slices(device) for device in node.devices]
         return left
 
     def allowed_on(self, request: RequestClass) -> Flags | None:
@@ -107,6 +113,8 @@ class Stock:
             later.compute[index, : len(mib)] = compute
             self.untouched[index, : len(mib)] = untouched
             self.free[index] = sum(untouched)
+            if self._is_cut:
+                _read_slices(self.later, node, later=True)
         self.rows[index] = cpu, memory, pods, mib, compute
         differs = bool(leaving[2] or promised[2])
         self.differs[index] = differs
@@ -122,3 +130,15 @@ class Stock:
         for number, device in enumerate(node.devices):
             now.mib[index, number] = min(device.memory_mib - device.mib, int(later.mib[index, number]))
             now.compute[index, number] = min(100 - device.compute, int(later.compute[index, number]))
+        if self._is_cut:
+            _read_slices(now, node, later=False)
+
+
+def _all_slices(device: DeviceState) -> int:
+    return 0 if device.grid is None else device.grid.full
+
+
+def _read_slices(left: Left, node: NodeState, *, later: bool) -> None:
+    for number, device in enumerate(node.devices):
+        if device.grid is not None:
+            left.slices[node.index, number] = device.free_slices(later=later)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from corral.core.resources import Amount
 from corral.core.workloads import ReplicaGroup, ReplicaState, TopologyRequest, Workload
+from corral.scheduling.mig import Carving
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.tree import QueueState
 
@@ -21,11 +22,15 @@ class Phase(IntEnum):
 
 
 class Spot(NamedTuple):
-    """A place: the node's number, (device number, MiB, compute %) of each device, and the charge."""
+    """A place: the node's number, (device number, MiB, compute %) of each device, and the charge.
+
+    `carvings` say where on the devices its MIG instances are.
+    """
 
     node: int
     devices: tuple[tuple[int, int, int], ...]
     amount: Amount
+    carvings: tuple[Carving, ...] = ()
 
 
 class Slot:

@@ -1,0 +1,42 @@
+"""Carve: the MIG instances that a replica gets on a node, each on a device of its own."""
+
+from corral.core.resources import Amount
+from corral.scheduling.board import DeviceState, NodeState
+from corral.scheduling.mig import Carving
+from corral.scheduling.requests import RequestClass
+from corral.scheduling.work import Spot
+
+
+def has_place(device: DeviceState, profile: str, *, later: bool) -> bool:
+    """Whether an instance of the profile fits on a device."""
+    grid = device.grid
+    if grid is None or grid.start(profile, device.free_slices(later=later)) is None:
+        return False
+    mib, compute = grid.share(profile, device.memory_mib)
+    return device.fits_later(mib, compute) if later else device.fits_now(mib, compute)
+
+
+def carve(
+    node: NodeState, devices: list[DeviceState], request: RequestClass, *, rehearsal: bool
+) -> tuple[Spot, bool]:
+    """A spot with instances on the first of the devices, and whether any of them has to be waited for."""
+    profile = request.profile
+    assert profile is not None
+    uses, carvings = [], []
+    milli, waits = 0, False
+    for device in devices[: request.count]:
+        grid = device.grid
+        assert grid is not None
+        # In a rehearsal what is leaving has left: the next cycle finds the same place.
+        start = None if rehearsal else grid.start(profile, device.free_slices(later=False))
+        if start is None:
+            start = grid.start(profile, device.free_slices(later=True))
+        assert start is not None
+        bits = grid.bits(profile, start)
+        mib, compute = grid.share(profile, device.memory_mib)
+        waits = waits or bool(bits & ~device.free_slices(later=False)) or not device.fits_now(mib, compute)
+        uses.append((device.index, mib, compute))
+        carvings.append(Carving(device.index, profile, start, bits))
+        milli += grid.milli(profile)
+    amount = Amount(milli, request.cpu_milli, request.memory_mib)
+    return Spot(node.index, tuple(uses), amount, tuple(carvings)), waits
