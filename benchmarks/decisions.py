@@ -13,19 +13,25 @@ import random
 import resource
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks import openb, report
+from benchmarks.policies import request_of
 from corral.core.devices import Device
-from corral.core.mixes import WorkClass
+from corral.core.mixes import ONE_ARRIVAL, ClassCount, Mix, WorkClass
 from corral.core.nodes import Node
 from corral.core.queues import Queue, Quota
 from corral.core.resources import WHOLE_DEVICE_MILLI, Resource
-from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, Request, Workload
+from corral.core.workloads import Replica, ReplicaGroup, Workload
 from corral.scheduling.engine import schedule
+from corral.scheduling.learn import learn
+from corral.scheduling.room_mix import work_class
 from corral.scheduling.snapshot import Snapshot
 
 NOW = 1_000_000
@@ -95,6 +101,15 @@ def openb_snapshot(traces: Path) -> Snapshot:
     return _snapshot(openb.snapshot_nodes(folder), openb.read_tasks(folder, "default"))
 
 
+def learnt(made: Callable[[Path], Snapshot], traces: Path) -> Snapshot:
+    """The same, with a mix as if work like the pending had arrived before."""
+    snapshot = made(traces)
+    counts = Counter(work_class(group.request) for each in snapshot.workloads for group in each.groups)
+    mix = Mix(tuple(sorted(ClassCount(work, ONE_ARRIVAL * n) for work, n in counts.items())), counts.total())
+    told = replace(snapshot, mix={"default": mix})
+    return replace(told, mix={"default": learn(told, "default")})
+
+
 def large_snapshot(_: Path) -> Snapshot:
     """10,000 nodes with 8 GPUs, pending: one-GPU work, slices of it, and work on all 8."""
     nodes = tuple(
@@ -135,7 +150,7 @@ def _snapshot(nodes: tuple[Node, ...], works: Sequence[WorkClass]) -> Snapshot:
         Workload(
             f"w{number:05d}",
             f"team{number % TEAMS}",
-            (ReplicaGroup("main", request=_request(work), replicas=(Replica("0"),)),),
+            (ReplicaGroup("main", request=request_of(work), replicas=(Replica("0"),)),),
             created=NOW - len(works) + number,
         )
         for number, work in enumerate(works)
@@ -143,17 +158,11 @@ def _snapshot(nodes: tuple[Node, ...], works: Sequence[WorkClass]) -> Snapshot:
     return Snapshot(NOW, nodes, queues, workloads)
 
 
-def _request(work: WorkClass) -> Request:
-    devices = None
-    if work.gpus:
-        fraction = work.gpu_milli if work.gpu_milli < WHOLE_DEVICE_MILLI else None
-        devices = DeviceRequest(work.gpus, fraction_milli=fraction, models=work.models)
-    return Request(work.cpu_milli, work.memory_mib, devices)
-
-
 CASES: dict[str, Callable[[Path], Snapshot]] = {
     "openb": openb_snapshot,
+    "openb-learnt": partial(learnt, openb_snapshot),
     "large": large_snapshot,
+    "large-learnt": partial(learnt, large_snapshot),
 }
 
 if __name__ == "__main__":
