@@ -72,10 +72,9 @@ class Order:
 
     def pop(self) -> WorkState | None:
         """The workload whose turn it is, which leaves the order."""
-        heads = [self._head(queue) for queue in self._roots if self._alive.get(queue)]
-        if not heads:
+        leaf = self._leaf_of(self._roots)
+        if leaf is None:
             return None
-        leaf = min(heads, key=key_of)[1]
         _, work = heapq.heappop(self._heaps[leaf])
         self._touch(leaf, -1)
         return work
@@ -91,15 +90,22 @@ class Order:
             self._alive[queue] = self._alive.get(queue, 0) + change
             self._heads.pop(queue, None)
 
+    def _leaf_of(self, siblings: list[QueueState]) -> QueueState | None:
+        """The leaf whose turn it is; siblings are compared only where several wait."""
+        waiting = [queue for queue in siblings if self._alive.get(queue)]
+        if not waiting:
+            return None
+        if len(waiting) == 1:
+            return self._leaf_of(waiting[0].children) if waiting[0].children else waiting[0]
+        return min(map(self._head, waiting), key=key_of)[1]
+
     def _head(self, queue: QueueState) -> Head:
         """The key of a queue by its best chunk, and the leaf that has it."""
         known = self._heads.get(queue)
         if known is not None and known[0] == queue.stamp:
             return known[1]
-        leaf = queue
-        if queue.children:
-            heads = (self._head(child) for child in queue.children if self._alive.get(child))
-            leaf = min(heads, key=key_of)[1]
+        leaf = self._leaf_of(queue.children) if queue.children else queue
+        assert leaf is not None
         work = self._heaps[leaf][0][1]
         chunk = work.chunk()
         assert chunk is not None

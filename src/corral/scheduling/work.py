@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
-from corral.core.resources import Amount
+from corral.core.resources import NOTHING, Amount
 from corral.core.workloads import ReplicaGroup, ReplicaState, TopologyRequest, Workload
 from corral.scheduling.mig import Carving
 from corral.scheduling.requests import RequestClass
@@ -166,10 +166,6 @@ class Bond:
             [leaf] if leaf is not None else [each for bond in self.below for each in bond.leaves]
         )
 
-    @property
-    def binds(self) -> bool:
-        return self.topology is not None or any(bond.binds for bond in self.below)
-
     def required(self) -> TopologyRequest | None:
         """The outermost request with a required level."""
         if self.topology is not None and self.topology.required is not None:
@@ -210,8 +206,9 @@ class WorkState:
         self.delay_until = workload.created + workload.preemption_delay_seconds
         self.groups = [GroupState(group, self, True) for group in workload.groups]
         self.leaves = [leaf for group in self.groups for leaf in group.leaves()]
-        bond = Bond(workload.topology, workload.groups, self.groups)
-        self.bond = bond if bond.binds else None
+        self.bond: Bond | None = None
+        if workload.topology is not None or any(map(_asks_for_domain, workload.groups)):
+            self.bond = Bond(workload.topology, workload.groups, self.groups)
         self.slots: list[Slot] = []
         self.preemptible = all(leaf.preemptible for leaf in self.leaves)
         self.evicted_slots: set[Slot] = set()
@@ -241,6 +238,9 @@ class WorkState:
         return self._chunk
 
     def _next_chunk(self) -> "Chunk | None":
+        if len(self.slots) == 1:
+            # Whatever its minimum, the one replica there is comes next.
+            return Chunk(self, self.slots[:]) if self.slots[0].pending else None
         if not self.satisfied:
             slots = [slot for group in self.groups for slot in group.missing()]
             if not slots or not self._completes(slots):
@@ -282,18 +282,20 @@ class Chunk:
     def __init__(self, work: WorkState, slots: list[Slot]) -> None:
         self.work = work
         self.slots = slots
-        gpu = cpu = memory = 0
-        pinned = [0, 0, 0]
-        for slot in slots:
-            spot = slot.spot
-            amount = spot.amount if spot is not None else slot.request.amount
-            gpu += amount[0]
-            cpu += amount[1]
-            memory += amount[2]
-            if not slot.group.preemptible:
-                pinned = [pinned[0] + amount[0], pinned[1] + amount[1], pinned[2] + amount[2]]
-        self.amount = Amount(gpu, cpu, memory)
-        self.pinned = Amount(*pinned)
+        amounts = [(slot.spot or slot.request).amount for slot in slots]
+        kept = [each for slot, each in zip(slots, amounts, strict=True) if not slot.group.preemptible]
+        self.amount = _total(amounts)
+        self.pinned = _total(kept)
+
+
+def _total(amounts: list[Amount]) -> Amount:
+    if len(amounts) < 2:
+        return amounts[0] if amounts else NOTHING
+    return Amount(*map(sum, zip(*amounts, strict=True)))
+
+
+def _asks_for_domain(group: ReplicaGroup) -> bool:
+    return group.topology is not None or any(map(_asks_for_domain, group.groups))
 
 
 def held_state(state: ReplicaState) -> Phase:
