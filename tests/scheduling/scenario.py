@@ -153,6 +153,8 @@ def _node(name: str, spec: Spec | int, topologies: tuple[Topology, ...] = ()) ->
         devices=devices,
         labels=labels,
         taints=tuple(known.get("taints", ())),
+        data=tuple(known.get("data", ())),
+        images=tuple(known.get("images", ())),
     )
 
 
@@ -286,6 +288,8 @@ def _request(spec: Spec) -> Request:
         node_labels=spec.get("labels", {}),
         nodes=tuple(spec.get("nodes", ())),
         tolerates=tuple(spec.get("tolerates", ())),
+        data=tuple(spec.get("data", ())),
+        images=tuple(spec.get("images", ())),
     )
 
 

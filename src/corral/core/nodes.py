@@ -20,7 +20,10 @@ class Arrangement(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A machine. Work runs on a tainted node only if it tolerates every taint."""
+    """A machine. Work runs on a tainted node only if it tolerates every taint.
+
+    `data` and `images` name what is kept on the node already: work that wants it starts sooner there.
+    """
 
     name: str
     cpu_milli: int
@@ -29,6 +32,8 @@ class Node:
     devices: tuple[Device, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,10 @@ class DeviceRequest:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What one replica needs, and where it may run. No `nodes` means any."""
+    """What one replica needs, and where it may run. No `nodes` means any.
+
+    Nodes that have the `data` and `images` already are preferred.
+    """
 
     cpu_milli: int = 0
     memory_mib: int = 0
@@ -41,6 +44,8 @@ class Request:
     node_labels: Mapping[str, str] = field(default_factory=dict)
     nodes: tuple[str, ...] = ()
     tolerates: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

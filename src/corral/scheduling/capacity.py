@@ -36,6 +36,10 @@ class Capacity:
             known = self._known[request.index] = stock.changes, now, later
         return known[1], known[2]
 
+    def missing(self, request: RequestClass) -> Integers | None:
+        """How many of the data and images that it wants each node lacks; None if it wants none."""
+        return self._scores_of(request).missing
+
     def on_empty_nodes(self, request: RequestClass) -> list[int]:
         """How many would fit on each node if it were empty."""
         known = self._on_empty.get(request.index)

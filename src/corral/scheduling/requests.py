@@ -72,6 +72,16 @@ class RequestClass:
         mib, compute = self.slice_on(device_memory_mib)
         return slice_milli(mib, compute, device_memory_mib)
 
+    @property
+    def wants_things(self) -> bool:
+        """Whether there is data or an image that it would like to find on its node."""
+        return bool(self.request.data or self.request.images)
+
+    def missing_on(self, node: Node) -> int:
+        """How many of the data and images that it wants a node does not have."""
+        request = self.request
+        return len(set(request.data) - set(node.data)) + len(set(request.images) - set(node.images))
+
     def charge_on(self, device: Device) -> int:
         """Milli-GPU of one slice, instance or whole device; more than there are where it cannot be had."""
         if not self.takes_device(device):
@@ -118,4 +128,6 @@ def request_key(request: Request) -> type_key:
         tuple(sorted(request.node_labels.items())),
         request.nodes,
         request.tolerates,
+        tuple(sorted(request.data)),
+        tuple(sorted(request.images)),
     )

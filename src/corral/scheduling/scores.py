@@ -45,6 +45,7 @@ class Scores:
         self._array: Integers = np.full(len(stock.differs), NOWHERE, np.int64)
         self._seen = -1
         self.allowed = stock.allowed_on(request)
+        self.missing = stock.missing_on(request)
         self._takes = [request.takes_device(device) for device in stock.kinds]
         asked = [
             request.share_of(device) if takes else (_TOO_MUCH, 0)
@@ -60,9 +61,19 @@ class Scores:
         self._carvable = _carvable(stock.kinds, request.profile) if request.profile is not None else None
         self._usable: dict[tuple[int, ...], tuple[int, ...]] = {}
 
-    def best(self, within: Integers | None = None) -> int | None:
-        """The node with the least score, among those `within` if given; None where it fits nowhere."""
+    def best(self, within: Integers | None = None, unmet: Integers | None = None) -> int | None:
+        """The node with the least score, among those `within` if given; None where it fits nowhere.
+
+        What is `unmet` on each node, of wishes for data, images and neighbours, comes before the score.
+        """
         array = self._current()
+        unmet = _sum(self.missing, unmet)
+        if unmet is not None:
+            within = np.arange(len(array)) if within is None else within
+            within = within[array.take(within) < NOWHERE]
+            if len(within):
+                found = unmet.take(within)
+                within = within[found == found.min()]
         if within is not None:
             if not len(within):
                 return None
@@ -202,6 +213,10 @@ class Scores:
             fitting[differs[ready]] = at_once[ready]
         score[differs[~ready]] = _LATER
         return score
+
+
+def _sum(one: Integers | None, other: Integers | None) -> Integers | None:
+    return other if one is None else one if other is None else one + other
 
 
 def _carvable(kinds: Sequence[Device], profile: str) -> Integers:

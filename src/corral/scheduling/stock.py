@@ -98,6 +98,12 @@ class Stock:
             return None
         return np.array([request.allowed_on(node.node) for node in self._board.nodes], np.bool_)
 
+    def missing_on(self, request: RequestClass) -> Integers | None:
+        """How many of the things that the request wants each node lacks; None if it wants none."""
+        if not request.wants_things:
+            return None
+        return np.array([request.missing_on(node.node) for node in self._board.nodes], np.int64)
+
     def _read(self, node: NodeState) -> None:
         index, size, used, leaving, promised = node.index, node.size, node.used, node.leaving, node.promised
         later = self.later

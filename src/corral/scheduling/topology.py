@@ -1,8 +1,9 @@
 """Topology: the members of a group in one domain, the tightest level and the fullest domain that hold them.
 
 Levels are tried from the preferred one upward, to the required one or to the whole pool. In a level come
-first the domains where nothing has to be waited for, then those with least room for more of the same work
-(with most, where the pool spreads), then by name. A group that has begun goes on where it is.
+first the domains that have data and images, then those where nothing has to be waited for, then those with
+least room for more of the same work (with most, where the pool spreads), then by name. A group that has
+begun goes on where it is.
 """
 
 from collections import Counter
@@ -180,18 +181,32 @@ class _Gathering:
         fits = np.ones(size, dtype=np.bool_)
         waits = np.zeros(size, dtype=np.bool_)
         rooms = []
+        unmet = np.zeros(size, np.int64)
         for request, asked in Counter(slot.request for slot in slots).items():
             now, later = self._gatherer.capacity.of(request)
             rooms.append(np.bincount(where, weights=later[inside], minlength=size))
             fits &= rooms[-1] >= asked
+            missing = self._gatherer.capacity.missing(request)
+            if missing is not None:
+                unmet += _least(missing, later > 0, level.of_node, size)
             if not self._rehearsal:
                 waits |= np.bincount(where, weights=now[inside], minlength=size) < asked
         if only_home:
             return [home] if home is not None and fits[home] else []
         room = self._gatherer.sign * rooms[0]
         found = [int(number) for number in np.flatnonzero(fits)]
-        found.sort(key=lambda each: (each != home, waits[each], room[each], each))
+        found.sort(key=lambda each: (each != home, unmet[each], waits[each], room[each], each))
         return found
+
+
+def _least(
+    missing: npt.NDArray[np.int64], has_room: Mask, of_node: npt.NDArray[np.int64], size: int
+) -> npt.NDArray[np.int64]:
+    """What is missing on the best node with room of each domain."""
+    least = np.full(size, np.iinfo(np.int64).max >> 1, np.int64)
+    usable = has_room & (of_node >= 0)
+    np.minimum.at(least, of_node[usable], missing[usable])
+    return least
 
 
 def _most_common(level: Level, nodes: list[int]) -> int | None:
