@@ -88,6 +88,11 @@ class NodeState:
             for number, device in enumerate(node.devices)
         ]
 
+    def become(self, node: Node) -> None:
+        """The same devices under other labels, taints or sizes."""
+        self.node = node
+        self.size = (node.cpu_milli, node.memory_mib, node.pods)
+
 
 class Shield(NamedTuple):
     """What is kept of a node: (CPU, memory, pods), and (device number, MiB, compute %) of its devices."""
@@ -122,6 +127,19 @@ class Board:
         self._occupy(spot, phase, 1)
         if phase is Phase.RUNNING:
             self._activate(slot, spot.amount, 1)
+
+    def release(self, slot: Slot) -> None:
+        """Takes up what `adopt` put down."""
+        spot = slot.base
+        assert spot is not None
+        self._occupy(spot, slot.base_phase, -1)
+        if slot.base_phase is Phase.RUNNING:
+            self._activate(slot, spot.amount, -1)
+        slot.base = None
+
+    def moved(self) -> set[WorkState]:
+        """The workloads of which some replica is not where the cycle found it, or was moved to and fro."""
+        return {slot.group.work for _, slot, _, _ in self._log}
 
     def give(self, slot: Slot, spot: Spot, phase: Phase) -> None:
         """A pending replica gets a spot, now (`PLACED`) or later (`PROMISED`)."""

@@ -1,8 +1,8 @@
 """Checks of a snapshot that its form cannot make: every wrong place is named, nothing is guessed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from corral.core.nodes import Node
+from corral.core.nodes import Node, Pool
 from corral.core.queues import Queue
 from corral.core.refusals import FieldError, Invalid
 from corral.core.resources import UNLIMITED
@@ -45,11 +45,11 @@ def _pools(snapshot: Snapshot) -> Iterator[FieldError]:
         yield from quantities(place, reservations=pool.reservations)
 
 
-def pools_of(node: Node, snapshot: Snapshot) -> list[str]:
+def pools_of(node: Node, pools: Iterable[Pool]) -> list[str]:
     """The names of the pools whose labels a node carries."""
     return [
         pool.name
-        for pool in snapshot.pools
+        for pool in pools
         if all(node.labels.get(key) == value for key, value in pool.labels.items())
     ]
 
@@ -62,7 +62,7 @@ def _nodes(snapshot: Snapshot) -> Iterator[FieldError]:
         for at, device in numbered(f"{place}.devices", node.devices):
             yield from quantities(at, least=1, memory_mib=device.memory_mib)
             yield from check_device(at, device)
-        found = pools_of(node, snapshot)
+        found = pools_of(node, snapshot.pools)
         if len(found) != 1:
             said = f"in the pools {', '.join(found)}" if found else "in no pool"
             yield FieldError(
@@ -142,7 +142,7 @@ class _WorkloadChecker:
         self.largest_device = max(
             (device.memory_mib for node in snapshot.nodes for device in node.devices), default=0
         )
-        self.pools = {node.name: pools_of(node, snapshot) for node in snapshot.nodes}
+        self.pools = {node.name: pools_of(node, snapshot.pools) for node in snapshot.nodes}
         self.topologies = TopologyChecker(snapshot)
         self.mig = MigChecker(snapshot)
 

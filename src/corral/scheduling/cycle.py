@@ -1,61 +1,96 @@
-"""One pool during one cycle: board, queue tree, workloads, and what every action shares."""
+"""One pool: board, queue tree and workloads, kept between cycles, and what every action of a cycle shares."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from corral.core.mixes import Mix
 from corral.core.nodes import Node, Pool
 from corral.core.plans import Action, Reason, ReasonKind, SearchResult
 from corral.core.queues import Queue
 from corral.core.resources import Amount
-from corral.core.workloads import ReplicaGroup, ReplicaState, Request, Workload
 from corral.scheduling.board import Board
 from corral.scheduling.config import Config
 from corral.scheduling.guards import Guard, reason_of, shielded
 from corral.scheduling.lists import Lists
-from corral.scheduling.mig import Carving
 from corral.scheduling.place import Placer
-from corral.scheduling.requests import RequestClass, request_key, type_key
+from corral.scheduling.roster import Entry, Roster
 from corral.scheduling.tree import KINDS, QueueState, Tree, resource_of
-from corral.scheduling.work import Chunk, GroupState, Phase, Slot, Spot, WorkState, held_state
+from corral.scheduling.work import Chunk, Slot, WorkState
 
 
 class Cycle:
-    """The state that the actions of one cycle change, one pool at a time."""
+    """The state that the actions of one cycle change; `end` takes it back to where it began."""
 
     def __init__(
         self,
-        now: int,
         pool: Pool,
         nodes: Iterable[Node],
         queues: Iterable[Queue],
-        workloads: Iterable[Workload],
         config: Config,
         mix: Mix | None = None,
     ) -> None:
-        self.now = now
+        self.now = 0
         self.pool = pool
         self.config = config
         self.board = Board(sorted(nodes, key=lambda node: node.name))
+        self.mix = mix
         self.placer = Placer(self.board, pool, mix)
         self.tree = Tree(queues, pool.name)
-        self.works: list[WorkState] = []
-        self._works_in: dict[QueueState, list[WorkState]] = {}
+        self.roster = Roster(self.board, self.tree)
+        self._total = _total(self.board)
+        self._divided = False
+        self._begin(0)
+
+    def begin(self, now: int) -> None:
+        """Opens a cycle: fair shares are those of what runs and waits now."""
+        self._begin(now)
+        if not self._divided:
+            self.tree.divide(self._total, self.pool.unit_gpu_milli, self.config.history_milli)
+            self._divided = True
+
+    def _begin(self, now: int) -> None:
+        self.now = now
         self.lists = Lists(self.pending, self.works_in)
         self.reasons: dict[WorkState, Reason] = {}
         self.searches: dict[WorkState, dict[Action, SearchResult]] = {}
         self.taken_for: dict[Slot, tuple[Action, str | None]] = {}
         self.guards: list[Guard] = []
         self.reservation_tries = 0
-        self._classes: dict[type_key, RequestClass] = {}
-        self._node_numbers = {node.node.name: node.index for node in self.board.nodes}
-        self._kinds = {device.kind: device for node in self.board.nodes for device in node.node.devices}
-        self._device_numbers = [
-            {device.id: number for number, device in enumerate(node.node.devices)}
-            for node in self.board.nodes
-        ]
-        for workload in sorted(workloads, key=lambda workload: workload.name):
-            self._adopt(workload)
-        self.tree.divide(self._total(), pool.unit_gpu_milli, config.history_milli)
+
+    def end(self) -> None:
+        """Closes a cycle: everything it decided is in its plan, and the board is as it was."""
+        self.board.undo(0)
+
+    def put(self, entry: Entry) -> None:
+        """Takes in a workload that the roster has read; between cycles."""
+        self.roster.put(entry)
+        self._divided = False
+
+    def drop(self, name: str) -> None:
+        """Lets a workload go; between cycles."""
+        self.roster.drop(name)
+        self._divided = False
+
+    def change_node(self, node: Node) -> None:
+        """Takes over what a node says of itself now; its name and devices are as before."""
+        self.board.nodes[self.roster.node_number(node.name)].become(node)
+        self._total = _total(self.board)
+        self._divided = False
+        # Labels, taints and sizes are behind everything that placement remembers.
+        self.placer = Placer(self.board, self.pool, self.mix)
+
+    def change_mix(self, mix: Mix | None) -> None:
+        """Takes over what placement has learnt."""
+        self.mix = mix
+        self.placer = Placer(self.board, self.pool, mix)
+
+    @property
+    def works(self) -> Iterable[WorkState]:
+        """All workloads, in no particular order: what depends on an order sorts."""
+        return self.roster
+
+    def works_in(self, leaf: QueueState) -> Mapping[WorkState, None]:
+        """The workloads of a leaf queue, in no particular order."""
+        return self.roster.in_queue(leaf)
 
     def refusal(self, chunk: Chunk) -> Reason | None:
         """Which limit or guarantee forbids the chunk, wherever it would be placed."""
@@ -105,11 +140,7 @@ class Cycle:
 
     def pending(self) -> list[WorkState]:
         """Workloads that could get more, without those that this cycle evicted."""
-        return [work for work in self.works if not work.evicted_slots and work.chunk() is not None]
-
-    def works_in(self, leaf: QueueState) -> list[WorkState]:
-        """The workloads of one leaf queue."""
-        return self._works_in.get(leaf, [])
+        return [work for work in self.roster.waiting if not work.evicted_slots and work.chunk() is not None]
 
     def _place_guarded(
         self, chunk: Chunk, guards: list[Guard], mark: int, *, rehearsal: bool, keep: bool
@@ -144,63 +175,11 @@ class Cycle:
                 )
         return None
 
-    def _total(self) -> Amount:
-        nodes = self.board.nodes
-        return Amount(
-            1000 * sum(len(node.devices) for node in nodes),
-            sum(node.node.cpu_milli for node in nodes),
-            sum(node.node.memory_mib for node in nodes),
-        )
 
-    def _adopt(self, workload: Workload) -> None:
-        work = WorkState(workload, self.tree.by_name[workload.queue])
-        for state, group in zip(work.groups, workload.groups, strict=True):
-            self._adopt_group(work, state, group)
-        self.works.append(work)
-        self._works_in.setdefault(work.queue, []).append(work)
-        for slot in work.slots:
-            if slot.base is None and not slot.succeeded:
-                for queue in work.queue.path:
-                    for kind in KINDS:
-                        queue.asked[kind] += slot.request.amount[kind]
-
-    def _adopt_group(self, work: WorkState, state: GroupState, group: ReplicaGroup) -> None:
-        for below, spec in zip(state.groups, group.groups, strict=True):
-            self._adopt_group(work, below, spec)
-        for replica in group.replicas:
-            request = self._class_of(replica.request or group.request)
-            slot = Slot(replica.name, state, len(work.slots), request)
-            state.slots.append(slot)
-            work.slots.append(slot)
-            if replica.state is ReplicaState.SUCCEEDED:
-                slot.succeeded = True
-                state.present += 1
-            elif replica.node is not None:
-                phase = held_state(replica.state)
-                work.stuck = work.stuck or phase is Phase.STUCK
-                number = self._node_numbers[replica.node]
-                node = self.board.nodes[number]
-                uses, carvings, milli = [], [], 0
-                for use in replica.devices:
-                    index = self._device_numbers[number][use.device]
-                    memory, grid = node.devices[index].memory_mib, node.devices[index].grid
-                    if use.profile is not None and use.start is not None and grid is not None:
-                        uses.append((index, *grid.share(use.profile, memory)))
-                        bits = grid.bits(use.profile, use.start)
-                        carvings.append(Carving(index, use.profile, use.start, bits))
-                        milli += grid.milli(use.profile)
-                    elif use.memory_mib is None:
-                        uses.append((index, memory, 100))
-                        milli += 1000
-                    else:
-                        uses.append((index, use.memory_mib, use.compute_percent))
-                        milli += request.charge(memory)
-                amount = Amount(milli, request.cpu_milli, request.memory_mib)
-                self.board.adopt(slot, Spot(number, tuple(uses), amount, tuple(carvings)), phase)
-
-    def _class_of(self, request: Request) -> RequestClass:
-        key = request_key(request)
-        found = self._classes.get(key)
-        if found is None:
-            found = self._classes[key] = RequestClass(len(self._classes), request, self._kinds.values())
-        return found
+def _total(board: Board) -> Amount:
+    nodes = board.nodes
+    return Amount(
+        1000 * sum(len(node.devices) for node in nodes),
+        sum(node.node.cpu_milli for node in nodes),
+        sum(node.node.memory_mib for node in nodes),
+    )

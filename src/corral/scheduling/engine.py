@@ -1,8 +1,18 @@
-"""The engine: a snapshot in, a plan out."""
+"""The engine: what there is goes in, as a snapshot and then as changes; plans come out.
+
+It keeps its state between plans, so that a cycle costs what changed. A plan depends on what there is now
+alone, not on how it came to be: it equals the one that a new engine would make.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
+from corral.core.holds import Claim
+from corral.core.mixes import Mix
+from corral.core.nodes import Node, Pool
 from corral.core.plans import ALL_ACTIONS, Action, Plan
+from corral.core.queues import Queue
+from corral.core.refusals import Conflict, Invalid
 from corral.core.workloads import Replica, ReplicaGroup, Workload
 from corral.scheduling.allocate import allocate
 from corral.scheduling.checks import pools_of
@@ -28,41 +38,152 @@ def schedule(
     snapshot: Snapshot, config: Config | None = None, actions: Iterable[Action] = ALL_ACTIONS
 ) -> Plan:
     """The plan of one cycle. Pools are independent; the actions run in their fixed order."""
-    return plan_of(play(snapshot, config or Config(), actions), snapshot.claims)
+    return Engine(snapshot, config).plan(snapshot.now, actions, snapshot.claims)
 
 
-def play(snapshot: Snapshot, config: Config, actions: Iterable[Action]) -> list[Cycle]:
-    """The cycles of all pools after their actions."""
-    chosen = set(actions)
-    cycles = list(cycles_of(snapshot, config))
-    for cycle in cycles:
-        for action, act in _ACTIONS.items():
-            if action in chosen:
-                act(cycle)
-    return cycles
+class Engine:
+    """One cluster, pool by pool. A pool whose nodes come, go or get other devices is built anew."""
+
+    def __init__(self, snapshot: Snapshot, config: Config | None = None) -> None:
+        self._config = config or Config()
+        self._pools: dict[str, Pool] = {pool.name: pool for pool in snapshot.pools}
+        self._queues: tuple[Queue, ...] = snapshot.queues
+        self._nodes: dict[str, Node] = {node.name: node for node in snapshot.nodes}
+        self._pool_of_node: dict[str, str] = {name: self._home(node) for name, node in self._nodes.items()}
+        self._workloads: dict[str, Workload] = {each.name: each for each in snapshot.workloads}
+        self._pool_of_work: dict[str, str] = {
+            name: self._wanted_in(workload) for name, workload in self._workloads.items()
+        }
+        self._mixes: dict[str, Mix] = dict(snapshot.mix)
+        self._cycles: dict[str, Cycle] = {}  # a pool that is not here is built before the next plan
+
+    def set_workload(self, workload: Workload) -> None:
+        """A workload arrived, or something about it changed."""
+        pool = self._wanted_in(workload)
+        cycle = self._cycles.get(pool)
+        # Read first: what is wrong with it is refused before anything changes.
+        entry = cycle.roster.read(workload) if cycle is not None else None
+        self._forget(workload.name)
+        if cycle is not None and entry is not None:
+            cycle.put(entry)
+        self._workloads[workload.name] = workload
+        self._pool_of_work[workload.name] = pool
+
+    def drop_workload(self, name: str) -> None:
+        """A workload is over, and nothing of it is left on any node."""
+        if name not in self._workloads:
+            raise Conflict(f"There is no workload {name}.", "Drop each workload once.")
+        self._forget(name)
+        del self._workloads[name], self._pool_of_work[name]
+
+    def set_node(self, node: Node) -> None:
+        """A node joined, or something about it changed."""
+        pool, before = self._home(node), self._nodes.get(node.name)
+        was_in = self._pool_of_node.get(node.name)
+        self._nodes[node.name] = node
+        self._pool_of_node[node.name] = pool
+        cycle = self._cycles.get(pool)
+        if cycle is not None and before is not None and was_in == pool and before.devices == node.devices:
+            cycle.change_node(node)
+            return
+        self._cycles.pop(pool, None)
+        if was_in is not None and was_in != pool:
+            self._cycles.pop(was_in, None)
+            self._sort_workloads()
+
+    def drop_node(self, name: str) -> None:
+        """A node is gone; what ran on it was told of before."""
+        if name not in self._nodes:
+            raise Conflict(f"There is no node {name}.", "Drop each node once.")
+        for workload in self._workloads.values():
+            if any(replica.node == name for replica in _replicas(workload)):
+                raise Conflict(
+                    f"{workload.name} still has a replica on {name}.", "Tell what became of it first."
+                )
+        del self._nodes[name]
+        self._cycles.pop(self._pool_of_node.pop(name), None)
+
+    def set_queues(self, queues: Iterable[Queue]) -> None:
+        """The queue tree changed: guarantees, limits, weights, usage, or its shape."""
+        self._queues = tuple(queues)
+        self._cycles.clear()
+
+    def set_mix(self, pool: str, mix: Mix) -> None:
+        """Placement in a pool has learnt more."""
+        self._mixes[pool] = mix
+        cycle = self._cycles.get(pool)
+        if cycle is not None:
+            cycle.change_mix(mix)
+
+    def learn(self, pool: str, mix: Mix) -> Mix:
+        """The mix with what is learnt from it and from what is free in the pool now."""
+        if pool not in self._pools:
+            raise ValueError(f"there is no pool {pool!r}")
+        return self._cycle(pool).placer.learn(mix)
+
+    def plan(self, now: int, actions: Iterable[Action] = ALL_ACTIONS, claims: tuple[Claim, ...] = ()) -> Plan:
+        """The plan of one cycle; nothing of it is kept, what came of it is told by later changes."""
+        with self.played(now, actions) as cycles:
+            return plan_of(cycles, claims)
+
+    @contextmanager
+    def played(self, now: int, actions: Iterable[Action] = ALL_ACTIONS) -> Iterator[list[Cycle]]:
+        """The cycles of all pools as their actions left them, until this is closed."""
+        chosen = set(actions)
+        cycles = [self._cycle(name) for name in sorted(self._pools)]
+        try:
+            for cycle in cycles:
+                cycle.begin(now)
+                for action, act in _ACTIONS.items():
+                    if action in chosen:
+                        act(cycle)
+            yield cycles
+        finally:
+            for cycle in cycles:
+                cycle.end()
+
+    def _cycle(self, pool: str) -> Cycle:
+        cycle = self._cycles.get(pool)
+        if cycle is None:
+            nodes = [node for name, node in self._nodes.items() if self._pool_of_node[name] == pool]
+            cycle = Cycle(self._pools[pool], nodes, self._queues, self._config, self._mixes.get(pool))
+            for name in sorted(name for name, home in self._pool_of_work.items() if home == pool):
+                cycle.put(cycle.roster.read(self._workloads[name]))
+            self._cycles[pool] = cycle
+        return cycle
+
+    def _forget(self, name: str) -> None:
+        cycle = self._cycles.get(self._pool_of_work.get(name, ""))
+        if cycle is not None:
+            cycle.drop(name)
+
+    def _home(self, node: Node) -> str:
+        found = pools_of(node, self._pools.values())
+        if len(found) != 1:
+            raise Invalid(f"{node.name} is in {len(found)} pools.", "Give it the labels of exactly one pool.")
+        return found[0]
+
+    def _sort_workloads(self) -> None:
+        for name, workload in self._workloads.items():
+            pool = self._wanted_in(workload)
+            if pool != self._pool_of_work[name]:
+                self._cycles.pop(self._pool_of_work[name], None)
+                self._cycles.pop(pool, None)
+                self._pool_of_work[name] = pool
+
+    def _wanted_in(self, workload: Workload) -> str:
+        """The pool in which a workload counts as wanted: where it runs, else its first choice."""
+        for replica in _replicas(workload):
+            if replica.node in self._pool_of_node:
+                return self._pool_of_node[replica.node]
+        return workload.pools[0] if workload.pools else next(iter(self._pools))
 
 
-def cycles_of(snapshot: Snapshot, config: Config) -> Iterator[Cycle]:
-    homes = {node.name: pools_of(node, snapshot)[0] for node in snapshot.nodes}
-    works: dict[str, list[Workload]] = {pool.name: [] for pool in snapshot.pools}
-    for workload in snapshot.workloads:
-        works[_pool_of(workload, snapshot, homes)].append(workload)
-    for pool in sorted(snapshot.pools, key=lambda pool: pool.name):
-        nodes = [node for node in snapshot.nodes if homes[node.name] == pool.name]
-        mix = snapshot.mix.get(pool.name)
-        yield Cycle(snapshot.now, pool, nodes, snapshot.queues, works[pool.name], config, mix)
+def _replicas(workload: Workload) -> Iterator[Replica]:
+    def walk(group: ReplicaGroup) -> Iterator[Replica]:
+        yield from group.replicas
+        for below in group.groups:
+            yield from walk(below)
 
-
-def _pool_of(workload: Workload, snapshot: Snapshot, homes: dict[str, str]) -> str:
-    """Where a workload counts as wanted: where it runs, else its first choice."""
     for group in workload.groups:
-        for replica in _replicas(group):
-            if replica.node is not None:
-                return homes[replica.node]
-    return workload.pools[0] if workload.pools else snapshot.pools[0].name
-
-
-def _replicas(group: ReplicaGroup) -> Iterator[Replica]:
-    yield from group.replicas
-    for below in group.groups:
-        yield from _replicas(below)
+        yield from walk(group)

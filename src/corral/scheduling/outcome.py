@@ -29,7 +29,8 @@ def plan_of(cycles: list[Cycle], claims: tuple[Claim, ...]) -> Plan:
     reservations: list[Reservation] = []
     unplaced: list[Unplaced] = []
     for cycle in cycles:
-        for work in cycle.works:
+        moved = cycle.board.moved()
+        for work in sorted(moved | cycle.roster.waiting.keys(), key=lambda work: work.name):
             for slot in work.slots:
                 if slot in work.evicted_slots:
                     evictions.append(_eviction(cycle, slot))

@@ -7,7 +7,7 @@ from corral.scheduling.work import WorkState
 
 def evict_stale_gangs(cycle: Cycle) -> None:
     """Members that succeeded count as present; what this cycle completes is whole again."""
-    for work in cycle.works:
+    for work in cycle.roster.below_minimum:
         if _is_stale(cycle, work):
             for slot in work.slots:
                 if slot.active:

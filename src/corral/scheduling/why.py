@@ -6,7 +6,7 @@ from corral.core.explanations import Explanation, Position
 from corral.core.plans import ALL_ACTIONS, Action
 from corral.scheduling.config import Config
 from corral.scheduling.cycle import Cycle
-from corral.scheduling.engine import play, schedule
+from corral.scheduling.engine import Engine, schedule
 from corral.scheduling.order import Order
 from corral.scheduling.outcome import plan_of
 from corral.scheduling.remedies import remedies
@@ -19,24 +19,25 @@ def why(
 ) -> Explanation | None:
     """Why `workload` waits, where it stands and what would help; None if it does not wait."""
     settings, chosen = config or Config(), tuple(actions)
-    cycles = play(snapshot, settings, chosen)
-    plan = plan_of(cycles, snapshot.claims)
-    found = next((each for each in plan.unplaced if each.workload == workload), None)
-    if found is None:
-        return None
-    cycle, work = next((cycle, work) for cycle in cycles for work in cycle.works if work.name == workload)
-    in_queue, in_pool = positions(cycle, work)
-    return Explanation(
-        found.workload,
-        found.queue,
-        found.waiting,
-        found.reason,
-        found.searches,
-        in_queue,
-        in_pool,
-        tuple(each for each in plan.reservations if each.workload == workload),
-        remedies(snapshot, cycle, work, plan, lambda other: schedule(other, settings, chosen)),
-    )
+    with Engine(snapshot, settings).played(snapshot.now, chosen) as cycles:
+        plan = plan_of(cycles, snapshot.claims)
+        found = next((each for each in plan.unplaced if each.workload == workload), None)
+        if found is None:
+            return None
+        cycle = next(cycle for cycle in cycles if workload in cycle.roster.by_name)
+        work = cycle.roster.by_name[workload]
+        in_queue, in_pool = positions(cycle, work)
+        return Explanation(
+            found.workload,
+            found.queue,
+            found.waiting,
+            found.reason,
+            found.searches,
+            in_queue,
+            in_pool,
+            tuple(each for each in plan.reservations if each.workload == workload),
+            remedies(snapshot, cycle, work, plan, lambda other: schedule(other, settings, chosen)),
+        )
 
 
 def positions(cycle: Cycle, work: WorkState) -> tuple[Position | None, Position | None]:

@@ -1,0 +1,146 @@
+"""The roster: the workloads of one pool, put on the board and taken off it, and the indexes that actions use.
+
+It is kept between cycles: a workload that did not change costs nothing in the next one.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from corral.core.refusals import Invalid
+from corral.core.resources import Amount
+from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Request, Workload
+from corral.scheduling.board import Board
+from corral.scheduling.mig import Carving
+from corral.scheduling.requests import RequestClass, request_key, type_key
+from corral.scheduling.tree import KINDS, QueueState, Tree
+from corral.scheduling.work import GroupState, Phase, Slot, Spot, WorkState, held_state
+
+_IN_ORDER = "Tell of queues and nodes before the work that uses them, and drop them after it."
+_Held = list[tuple[Slot, Spot, Phase]]
+
+
+class Entry(NamedTuple):
+    """A workload and what its replicas hold."""
+
+    work: WorkState
+    held: _Held
+
+
+class Roster:
+    """Every workload of a pool by name; who waits for something, who runs below its minimum, who is where."""
+
+    def __init__(self, board: Board, tree: Tree) -> None:
+        self._board = board
+        self._tree = tree
+        self.by_name: dict[str, WorkState] = {}
+        # Sets that keep their order.
+        self.waiting: dict[WorkState, None] = {}
+        self.below_minimum: dict[WorkState, None] = {}
+        self._in_queue: dict[QueueState, dict[WorkState, None]] = {}
+        self._classes: dict[type_key, RequestClass] = {}
+        self._node_numbers = {node.node.name: node.index for node in board.nodes}
+        self._kinds = {device.kind: device for node in board.nodes for device in node.node.devices}
+        self._device_numbers = [
+            {device.id: number for number, device in enumerate(node.node.devices)} for node in board.nodes
+        ]
+
+    def __iter__(self) -> Iterator[WorkState]:
+        return iter(self.by_name.values())
+
+    def in_queue(self, leaf: QueueState) -> Mapping[WorkState, None]:
+        """The workloads of a leaf queue."""
+        return self._in_queue.get(leaf, {})
+
+    def node_number(self, name: str) -> int:
+        return self._node_numbers[name]
+
+    def read(self, workload: Workload) -> Entry:
+        """A workload with its spots, not yet on the board."""
+        queue = self._tree.by_name.get(workload.queue)
+        if queue is None:
+            raise Invalid(f"{workload.name} is in the queue {workload.queue}, which is not there.", _IN_ORDER)
+        work = WorkState(workload, queue)
+        held: _Held = []
+        for state, group in zip(work.groups, workload.groups, strict=True):
+            self._read_group(work, state, group, held)
+        return Entry(work, held)
+
+    def put(self, entry: Entry) -> None:
+        """Puts a workload on the board; between cycles only."""
+        work, workload = entry.work, entry.work.workload
+        for slot, spot, phase in entry.held:
+            self._board.adopt(slot, spot, phase)
+        self.by_name[work.name] = work
+        self._in_queue.setdefault(work.queue, {})[work] = None
+        if self._ask(work, 1):
+            self.waiting[work] = None
+        if workload.stale_since is not None:
+            self.below_minimum[work] = None
+
+    def drop(self, name: str) -> None:
+        """Takes a workload off; between cycles only."""
+        work = self.by_name.pop(name)
+        self._ask(work, -1)
+        for slot in work.slots:
+            if slot.base is not None:
+                self._board.release(slot)
+        del self._in_queue[work.queue][work]
+        self.waiting.pop(work, None)
+        self.below_minimum.pop(work, None)
+
+    def _ask(self, work: WorkState, sign: int) -> bool:
+        """Counts what waits as asked for by its queues; whether there is any."""
+        waiting = [slot for slot in work.slots if slot.base is None and not slot.succeeded]
+        for queue in work.queue.path:
+            for slot in waiting:
+                for kind in KINDS:
+                    queue.asked[kind] += sign * slot.request.amount[kind]
+        return bool(waiting)
+
+    def _read_group(self, work: WorkState, state: GroupState, group: ReplicaGroup, held: _Held) -> None:
+        for below, spec in zip(state.groups, group.groups, strict=True):
+            self._read_group(work, below, spec, held)
+        for replica in group.replicas:
+            request = self._class_of(replica.request or group.request)
+            slot = Slot(replica.name, state, len(work.slots), request)
+            state.slots.append(slot)
+            work.slots.append(slot)
+            if replica.state is ReplicaState.SUCCEEDED:
+                slot.succeeded = True
+                state.present += 1
+            elif replica.node is not None:
+                phase = held_state(replica.state)
+                work.stuck = work.stuck or phase is Phase.STUCK
+                held.append((slot, self._spot_of(work, replica, request), phase))
+
+    def _spot_of(self, work: WorkState, replica: Replica, request: RequestClass) -> Spot:
+        number = self._node_numbers.get(replica.node or "")
+        if number is None:
+            raise Invalid(
+                f"{work.name} has a replica on the node {replica.node}, which is not there.", _IN_ORDER
+            )
+        node = self._board.nodes[number]
+        uses, carvings, milli = [], [], 0
+        for use in replica.devices:
+            index = self._device_numbers[number][use.device]
+            memory, grid = node.devices[index].memory_mib, node.devices[index].grid
+            if use.profile is not None and use.start is not None and grid is not None:
+                uses.append((index, *grid.share(use.profile, memory)))
+                bits = grid.bits(use.profile, use.start)
+                carvings.append(Carving(index, use.profile, use.start, bits))
+                milli += grid.milli(use.profile)
+            elif use.memory_mib is None:
+                uses.append((index, memory, 100))
+                milli += 1000
+            else:
+                uses.append((index, use.memory_mib, use.compute_percent))
+                milli += request.charge(memory)
+        amount = Amount(milli, request.cpu_milli, request.memory_mib)
+        return Spot(number, tuple(uses), amount, tuple(carvings))
+
+    def _class_of(self, request: Request) -> RequestClass:
+        key = request_key(request)
+        found = self._classes.get(key)
+        if found is None:
+            found = self._classes[key] = RequestClass(len(self._classes), request, self._kinds.values())
+        return found

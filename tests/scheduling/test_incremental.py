@@ -1,0 +1,162 @@
+"""An engine that is told of changes makes the same plans as a new one that is told everything."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from corral.core.devices import Device
+from corral.core.nodes import Node
+from corral.core.queues import QueuePolicy
+from corral.core.refusals import Conflict, Invalid
+from corral.core.workloads import Replica, ReplicaState, Workload
+from corral.scheduling.engine import Engine, schedule
+from corral.scheduling.snapshot import Snapshot
+from tests.scheduling.scenario import Scenario, load_scenarios
+from tests.scheduling.test_properties import clusters, workload
+from tests.scheduling.world import replicas_of, settle
+
+MORE_ROUNDS = 3
+HAPPENINGS = ("arrives", "ends", "fails", "relabelled", "joins", "leaves", "quotas", "time")
+
+
+def tell(engine: Engine, before: Snapshot, after: Snapshot) -> None:
+    """Tells the engine what differs: first nodes that come, then work, then nodes that go."""
+    if before.queues != after.queues:
+        engine.set_queues(after.queues)
+    old_nodes, new_nodes = _by_name(before.nodes), _by_name(after.nodes)
+    for name, node in new_nodes.items():
+        if old_nodes.get(name) != node:
+            engine.set_node(node)
+    old, new = _by_name(before.workloads), _by_name(after.workloads)
+    for name in old.keys() - new.keys():
+        engine.drop_workload(name)
+    for name, each in new.items():
+        if old.get(name) != each:
+            engine.set_workload(each)
+    for name in old_nodes.keys() - new_nodes.keys():
+        engine.drop_node(name)
+
+
+def _by_name(items: tuple[Node, ...] | tuple[Workload, ...]) -> dict[str, Node | Workload]:
+    return {item.name: item for item in items}
+
+
+@pytest.mark.parametrize("scenario", load_scenarios(), ids=lambda scenario: scenario.name)
+def test_engine_that_follows_a_scenario_plans_as_a_new_one(scenario: Scenario) -> None:
+    snapshot = scenario.snapshot
+    engine = Engine(snapshot, scenario.config)
+    for _ in range(scenario.rounds + MORE_ROUNDS):
+        plan = schedule(snapshot, scenario.config, scenario.actions)
+        assert engine.plan(snapshot.now, scenario.actions, snapshot.claims) == plan
+        later = replace(settle(snapshot, plan), now=snapshot.now + 1)
+        tell(engine, snapshot, later)
+        snapshot = later
+
+
+@st.composite
+def changes(draw: st.DrawFn, snapshot: Snapshot, step: int) -> Snapshot:
+    """Something that happens to a cluster besides the scheduler's own doing."""
+    works, nodes = snapshot.workloads, snapshot.nodes
+    kind = draw(
+        st.sampled_from(["arrives", "ends", "fails", "relabelled", "joins", "leaves", "quotas", "time"])
+    )
+    if kind == "arrives":
+        parents = {queue.parent for queue in snapshot.queues}
+        leaves = [queue.name for queue in snapshot.queues if queue.name not in parents]
+        return replace(snapshot, workloads=(*works, draw(workload(f"x{step}", leaves))))
+    if kind == "ends" and works:
+        gone = draw(st.sampled_from(works))
+        return replace(snapshot, workloads=tuple(each for each in works if each is not gone))
+    if kind == "fails" and works:
+        hit = draw(st.sampled_from(works))
+        left = _with_state(hit, draw(st.sampled_from([ReplicaState.RELEASING, ReplicaState.STUCK])))
+        return replace(snapshot, workloads=tuple(left if each is hit else each for each in works))
+    if kind == "relabelled":
+        old = draw(st.sampled_from(nodes))
+        new = replace(old, taints=draw(st.sampled_from([(), ("broken",)])), pods=draw(st.integers(1, 110)))
+        return replace(snapshot, nodes=tuple(new if each is old else each for each in nodes))
+    if kind == "joins":
+        name = draw(st.sampled_from(["a", "n1x", "z"])) + str(step)
+        devices = tuple(Device(f"{name}g{number}", 100) for number in range(draw(st.integers(0, 3))))
+        return replace(snapshot, nodes=(*nodes, Node(name, 16_000, 64_000, devices=devices)))
+    if kind == "leaves":
+        used = {replica.node for each in works for replica in replicas_of(each)}
+        idle = [node for node in nodes if node.name not in used]
+        if idle and len(nodes) > 1:
+            gone_node = draw(st.sampled_from(idle))
+            return replace(snapshot, nodes=tuple(node for node in nodes if node is not gone_node))
+    if kind == "quotas":
+        hit_queue = draw(st.sampled_from(snapshot.queues))
+        policy = draw(st.sampled_from(list(QueuePolicy)))
+        changed = replace(hit_queue, policy=policy, priority=draw(st.integers(0, 2)))
+        return replace(snapshot, queues=tuple(changed if q is hit_queue else q for q in snapshot.queues))
+    return replace(snapshot, now=snapshot.now + draw(st.integers(1, 200)))
+
+
+def _with_state(workload: Workload, state: ReplicaState) -> Workload:
+    def turn(replica: Replica) -> Replica:
+        return replace(replica, state=state) if replica.state is ReplicaState.RUNNING else replica
+
+    groups = tuple(
+        replace(
+            group,
+            replicas=tuple(map(turn, group.replicas)),
+            groups=tuple(replace(below, replicas=tuple(map(turn, below.replicas))) for below in group.groups),
+        )
+        for group in workload.groups
+    )
+    return replace(workload, groups=groups)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_engine_that_was_told_of_every_change_plans_as_a_new_one(data: st.DataObject) -> None:
+    snapshot = data.draw(clusters())
+    engine = Engine(snapshot)
+    for step in range(data.draw(st.integers(1, 6))):
+        plan = engine.plan(snapshot.now, claims=snapshot.claims)
+        assert plan == schedule(snapshot)
+        assert engine.plan(snapshot.now, claims=snapshot.claims) == plan, "a plan leaves nothing behind"
+        later = settle(snapshot, plan) if data.draw(st.booleans()) else snapshot
+        later = data.draw(changes(later, step))
+        tell(engine, snapshot, later)
+        snapshot = later
+    assert engine.plan(snapshot.now, claims=snapshot.claims) == schedule(snapshot)
+
+
+def test_node_that_still_holds_work_is_not_dropped() -> None:
+    scenario = next(each for each in load_scenarios() if each.rounds == 1)
+    snapshot = settle(scenario.snapshot, schedule(scenario.snapshot))
+    used = next(replica.node for each in snapshot.workloads for replica in replicas_of(each) if replica.node)
+    engine = Engine(snapshot)
+    with pytest.raises(Conflict, match=f"still has a replica on {used}"):
+        engine.drop_node(used)
+    assert engine.plan(snapshot.now) == schedule(replace(snapshot, claims=()))
+
+
+def test_work_on_an_unknown_node_is_refused_and_changes_nothing() -> None:
+    scenario = next(each for each in load_scenarios() if each.rounds == 1)
+    snapshot = settle(scenario.snapshot, schedule(scenario.snapshot))
+    engine = Engine(snapshot)
+    plan = engine.plan(snapshot.now)
+    hit = next(each for each in snapshot.workloads if any(one.node for one in replicas_of(each)))
+    moved = replace(
+        hit,
+        groups=tuple(
+            replace(group, replicas=tuple(replace(each, node="elsewhere") for each in group.replicas))
+            for group in hit.groups
+        ),
+    )
+    with pytest.raises(Invalid, match="elsewhere"):
+        engine.set_workload(moved)
+    assert engine.plan(snapshot.now) == plan
+
+
+def test_what_is_not_there_cannot_be_dropped() -> None:
+    engine = Engine(load_scenarios()[0].snapshot)
+    with pytest.raises(Conflict, match="no workload ghost"):
+        engine.drop_workload("ghost")
+    with pytest.raises(Conflict, match="no node ghost"):
+        engine.drop_node("ghost")
