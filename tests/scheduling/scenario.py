@@ -10,6 +10,9 @@
     actions: [allocate]                 all of them when left out
     mix: [{gpus: 1, milli: 700, cpu: 4, models: [A], times: 10}]        what usually arrives
     then: {job: [n0, n0]}               the nodes it runs on in the end, or how many replicas run
+    evicts: {job: reclaim for owner}    who goes in the first cycle, by which rule, for whom (", moves"); all
+    searches: {job: {reclaim: impossible}}      how the searches of a workload ended in the first cycle
+    trials: 100                         how many sets of victims are tried for one taker
     reserved: {job: 60}                 in how many seconds a workload is to start, for all that have a time
     kept_for: {job: other}              for whom the place is kept that a workload cannot have
     helps: {job: [being preemptible]}   what is said to help it, all of it
@@ -62,6 +65,8 @@ class Scenario:
     rounds: int
     then: dict[str, list[str] | int]
     reasons: dict[str, str]
+    evicts: dict[str, str] | None
+    searches: dict[str, dict[str, str]]
     reserved: dict[str, int] | None
     kept_for: dict[str, str]
     helps: dict[str, list[str]]
@@ -80,6 +85,7 @@ def read_scenario(name: str, spec: Spec) -> Scenario:
     unknown = set(spec) - {
         "nodes", "queues", "workloads", "pool", "history", "rounds", "actions", "then", "reasons",
         "topologies", "mix", "reserved", "kept_for", "helps", "uses",
+        "evicts", "searches", "trials",
     }  # fmt: skip
     assert not unknown, f"{name}: unknown {unknown}"
     topologies = tuple(Topology(key, tuple(levels)) for key, levels in spec.get("topologies", {}).items())
@@ -97,11 +103,16 @@ def read_scenario(name: str, spec: Spec) -> Scenario:
             pools=(_pool(spec.get("pool", {}), topologies),),
             mix=_mix(spec),
         ),
-        Config(history_milli=round(spec.get("history", 0) * 1000)),
+        Config(
+            history_milli=round(spec.get("history", 0) * 1000),
+            search_trials=spec.get("trials", Config().search_trials),
+        ),
         tuple(Action(action) for action in spec.get("actions", ALL_ACTIONS)),
         spec.get("rounds", 1),
         spec["then"],
         spec.get("reasons", {}),
+        spec.get("evicts"),
+        spec.get("searches", {}),
         spec.get("reserved"),
         spec.get("kept_for", {}),
         spec.get("helps", {}),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from corral.core.plans import Eviction
 from corral.scheduling.checks import check_snapshot
 from corral.scheduling.engine import schedule
 from corral.scheduling.explain import advice
@@ -17,9 +18,15 @@ SCENARIOS = load_scenarios()
 def test_scenario_ends_as_it_says_and_rests(scenario: Scenario) -> None:
     snapshot = scenario.snapshot
     check_snapshot(snapshot)
-    for _ in range(scenario.rounds):
-        plan = schedule(snapshot, scenario.config, scenario.actions)
-        snapshot = settle(snapshot, plan)
+    first = schedule(snapshot, scenario.config, scenario.actions)
+    if scenario.evicts is not None:
+        assert {each.workload: _words(each) for each in first.evictions} == scenario.evicts
+    ends = {each.workload: each.searches for each in first.unplaced}
+    for workload, searches in scenario.searches.items():
+        assert ends[workload] == searches
+    snapshot = settle(snapshot, first)
+    for _ in range(scenario.rounds - 1):
+        snapshot = settle(snapshot, schedule(snapshot, scenario.config, scenario.actions))
     ended = running(snapshot)
     for workload, expected in scenario.then.items():
         got = ended[workload]
@@ -44,3 +51,8 @@ def test_scenario_ends_as_it_says_and_rests(scenario: Scenario) -> None:
         told = why(snapshot, workload, scenario.config, scenario.actions)
         assert told is not None
         assert [advice(change, snapshot.now) for change in told.changes] == changes
+
+
+def _words(eviction: Eviction) -> str:
+    moves = ", moves" if eviction.moves else ""
+    return f"{eviction.rule} for {eviction.for_workload}{moves}"

@@ -53,6 +53,7 @@ class Cycle:
         self.reasons: dict[WorkState, Reason] = {}
         self.searches: dict[WorkState, dict[Action, SearchResult]] = {}
         self.taken_for: dict[Slot, tuple[Action, str | None]] = {}
+        self.takings: dict[WorkState, list[Slot]] = {}  # by taker
         self.guards: list[Guard] = []
         self.reservation_tries = 0
 

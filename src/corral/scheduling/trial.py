@@ -25,14 +25,26 @@ def rehearse(cycle: Cycle, action: Action, taker: WorkState, victims: Sequence[C
     works = {chunk.work for chunk in victims}
     turns = Turns(cycle.tree, waiting, (taker, *works), across=cycle.pool.priority_across_queues)
     if _place_all(cycle, turns, taker) and judge(_lost(victims)):
-        for chunk in victims:
-            for slot in chunk.slots:
-                if slot in chunk.work.evicted_slots:
-                    cycle.taken_for[slot] = action, taker.name
+        _note_takings(cycle, action, taker, victims)
         cycle.lists.changed((taker, *works))
         return True
     board.undo(mark)
     return False
+
+
+def _note_takings(cycle: Cycle, action: Action, taker: WorkState, victims: Sequence[Chunk]) -> None:
+    """Writes down for whom and by which rule running replicas go.
+
+    What was taken for someone who now loses it again in the same cycle is taken for this taker: the
+    former one never happened.
+    """
+    taken = [slot for chunk in victims for slot in chunk.slots if slot in chunk.work.evicted_slots]
+    for chunk in victims:
+        if not any(slot.new is not None for slot in chunk.work.slots):
+            taken += cycle.takings.pop(chunk.work, ())
+    for slot in taken:
+        cycle.taken_for[slot] = action, taker.name
+    cycle.takings.setdefault(taker, []).extend(taken)
 
 
 def _place_all(cycle: Cycle, turns: Turns, taker: WorkState) -> bool:
