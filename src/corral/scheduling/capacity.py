@@ -48,8 +48,8 @@ class Capacity:
             self._on_empty[request.index] = known
         return known
 
-    def without(self, spots: Iterable[Spot], requests: Iterable[RequestClass]) -> list[int]:
-        """How many of each class would fit in sum if `spots` were left too."""
+    def without(self, spots: Iterable[Spot], requests: Iterable[RequestClass]) -> list[Integers]:
+        """How many of each class would fit on each node if `spots` were left too."""
         left = self._stock().later.copy()
         given = list(spots)
         nodes = [spot.node for spot in given]
@@ -64,7 +64,7 @@ class Capacity:
         for spot in given:
             for carving in spot.carvings:
                 left.slices[spot.node, carving.device] |= carving.bits
-        return [int(self._scores_of(request).rooms(left).sum()) for request in requests]
+        return [self._scores_of(request).rooms(left) for request in requests]
 
     def idle(self) -> Amount:
         """What is idle or leaving in sum."""

@@ -5,11 +5,12 @@ much may be lost in sum, whatever else has to be true. Emptying more never makes
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.requests import RequestClass
+from corral.scheduling.stock import Integers
 from corral.scheduling.tree import GPU, QueueState
 from corral.scheduling.victims import Candidates
 from corral.scheduling.work import Chunk, Spot
@@ -67,8 +68,12 @@ class Doubt:
                     largest[leaf] = gpu_milli
         if whole and self._too_much_lost(largest):
             return False
-        rooms = self._capacity.without(spots, self._needed)
-        return all(room >= needed for room, needed in zip(rooms, self._needed.values(), strict=True))
+        return self._suffices(self._capacity.without(spots, self._needed))
+
+    def _suffices(self, rooms: Sequence[Integers]) -> bool:
+        """Whether there is room for what is needed of each class."""
+        asked = self._needed.values()
+        return all(int(room.sum()) >= needed for room, needed in zip(rooms, asked, strict=True))
 
     def _too_much_lost(self, largest: Mapping[QueueState, int]) -> bool:
         """Whether more devices are needed than are free or may be lost; what moves still needs its own."""

@@ -13,7 +13,7 @@ from corral.scheduling.fit import fitting_devices, totals_fit
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.room import Room, has_lesson
 from corral.scheduling.scores import Scores
-from corral.scheduling.stock import Stock
+from corral.scheduling.stock import Integers, Stock
 from corral.scheduling.topology import Gatherer, Levels, Mask
 from corral.scheduling.work import Chunk, Phase, Slot, Spot
 
@@ -64,6 +64,10 @@ class Placer:
         ):
             self._postpone(chunk.slots)
         return found
+
+    def domains_for(self, chunk: Chunk) -> Integers | None:
+        """Of each node the domain in which the whole chunk may go, -1 for none; None where all may do."""
+        return None if chunk.work.bond is None else self._gatherer.domains_for(chunk.work.bond, chunk.slots)
 
     def no_room(self, chunk: Chunk, found: int) -> Reason:
         """The reason when only `found` replicas of a chunk could be placed."""

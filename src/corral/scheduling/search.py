@@ -1,8 +1,9 @@
 """The search: which sets of victims are tried for a taker, and in which order.
 
-Victim chunks come one at a time from the victim order; after each, the victims on one node are tried.
-If that never works, sets of nodes, grown 1, 2, 4 …, with every chunk that touches them. Sets that cannot
-make enough room, however their nodes were emptied, are passed over.
+Victim chunks come one at a time from the victim order; after each, the victims on one node are tried, or
+in one domain where the taker needs one. If that never works, sets of nodes (or domains), grown 1, 2, 4 …,
+with every chunk that touches them. Sets that cannot make enough room, however their nodes were emptied, are
+passed over.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -11,6 +12,8 @@ from functools import partial
 from corral.core.plans import Action, SearchResult
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.doubt import Doubt, MostLost
+from corral.scheduling.doubt_domain import DomainDoubt
+from corral.scheduling.stock import Integers
 from corral.scheduling.trial import Judge, rehearse
 from corral.scheduling.victims import Candidates, VictimOrder
 from corral.scheduling.work import Chunk, WorkState
@@ -36,12 +39,16 @@ def take_for(
     if cycle.taken_for and cycle.place(chunk, rehearsal=True) is None:
         cycle.lists.changed([taker])
         return None
-    doubt = Doubt(cycle, chunk, candidates, most_lost)
+    domains = cycle.placer.domains_for(chunk)
+    if domains is None:
+        doubt = Doubt(cycle, chunk, candidates, most_lost)
+    else:
+        doubt = DomainDoubt(cycle, chunk, candidates, most_lost, domains)
     if doubt.needs_many_nodes() and not doubt.could_fit():
         return SearchResult.IMPOSSIBLE
     trials = 0
     order = VictimOrder(cycle.tree, candidates, across=cycle.pool.priority_across_queues)
-    for number, (nodes, victims) in enumerate(_sets(order)):
+    for number, (nodes, victims) in enumerate(_sets(order, domains)):
         if number == _SETS_BEFORE_DOUBT and not doubt.could_fit():
             return SearchResult.IMPOSSIBLE
         if not doubt.could_fit_by(nodes):
@@ -55,9 +62,10 @@ def take_for(
 
 
 class _Chunks:
-    """The chunks in the order in which they came, by node and by workload."""
+    """The chunks in the order in which they came, by workload and by node, or by domain of nodes."""
 
-    def __init__(self) -> None:
+    def __init__(self, domains: Integers | None) -> None:
+        self._domains = domains
         self._chunks: list[Chunk] = []
         self._of_work: dict[WorkState, list[int]] = {}
         self._nodes_of: dict[WorkState, set[int]] = {}
@@ -65,13 +73,15 @@ class _Chunks:
         self.reach: dict[int, set[int]] = {}  # the nodes that are touched if one is emptied
 
     def add(self, chunk: Chunk) -> list[int]:
-        """Returns the nodes on which the chunk is."""
+        """Returns the nodes on which the chunk is, or their domains."""
         nodes = nodes_of(chunk)
         number = len(self._chunks)
         self._chunks.append(chunk)
         self._of_work.setdefault(chunk.work, []).append(number)
         touched = self._nodes_of.setdefault(chunk.work, set())
         touched.update(nodes)
+        if self._domains is not None:
+            nodes = sorted({int(self._domains[node]) for node in nodes} - {-1})
         for node in nodes:
             self.on_node.setdefault(node, []).append(number)
             self.reach.setdefault(node, set()).update(touched)
@@ -86,9 +96,11 @@ class _Chunks:
         return [self._chunks[number] for number in sorted(numbers)]
 
 
-def _sets(order: Iterable[Chunk]) -> Iterator[tuple[Iterable[int], Callable[[], list[Chunk]]]]:
+def _sets(
+    order: Iterable[Chunk], domains: Integers | None
+) -> Iterator[tuple[Iterable[int], Callable[[], list[Chunk]]]]:
     """Sets of victims, each as the nodes that it touches and a way to have the chunks."""
-    chunks = _Chunks()
+    chunks = _Chunks(domains)
     for chunk in order:
         for node in chunks.add(chunk):
             yield chunks.reach[node], partial(chunks.touching, [node])

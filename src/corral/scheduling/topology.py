@@ -97,6 +97,18 @@ class Gatherer:
             members.setdefault(slot.group, []).append(slot)
         return _Gathering(self, members, put_one, rehearsal=rehearsal).put(bond, None)
 
+    def domains_for(self, bond: Bond, slots: list[Slot]) -> npt.NDArray[np.int64] | None:
+        """Of each node the number of the required domain that could take all slots; None if none is."""
+        leaves = {slot.group for slot in slots}
+        while bond.topology is None or bond.topology.required is None:
+            inner = next((below for below in bond.below if leaves <= set(below.leaves)), None)
+            if inner is None:
+                return None
+            bond = inner
+        level = self.levels.at(bond.topology.topology, bond.topology.required)
+        home = _most_common(level, bond.nodes())
+        return level.of_node if home is None else np.where(level.of_node == home, home, -1)
+
     def most_in_one(self, level: Level, slots: list[Slot]) -> int:
         """How many of the slots the roomiest domain of a level could hold."""
         inside = level.of_node >= 0
@@ -156,7 +168,7 @@ class _Gathering:
     def _domains(self, bond: Bond, slots: list[Slot], mask: Mask | None) -> Iterator[Mask]:
         """Where the slots may go together, best first: the nodes of each domain that has room for them."""
         assert bond.topology is not None
-        begun = [slot.spot.node for leaf in bond.leaves for slot in leaf.slots if slot.spot is not None]
+        begun = bond.nodes()
         # What this cycle evicts goes back to where it was, if it can.
         before = [slot.base.node for slot in slots if slot.base is not None]
         tried: set[bytes] = set()

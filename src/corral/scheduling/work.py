@@ -166,6 +166,10 @@ class Bond:
             [leaf] if leaf is not None else [each for bond in self.below for each in bond.leaves]
         )
 
+    def nodes(self) -> list[int]:
+        """Where its members are active."""
+        return [slot.spot.node for leaf in self.leaves for slot in leaf.slots if slot.spot is not None]
+
     def required(self) -> TopologyRequest | None:
         """The outermost request with a required level."""
         if self.topology is not None and self.topology.required is not None:
