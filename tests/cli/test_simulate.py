@@ -79,3 +79,14 @@ def test_wrong_line_of_a_table_is_named(corral: Corral, tmp_path: Path) -> None:
     file.write_text("queue,arrives,seconds,gpus\nvision,0,600,2\nvision,soon,600,2\n")
     refused = corral("simulate", "--jobs", str(file))
     assert f"{file}, line 3, arrives: 'soon' is not a number. Write a number" in refused.err
+
+
+def test_report_is_written_and_named(corral: Corral, work: str, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    shown = corral("simulate", *SMALL, work, "--policy", "fixed", "--report", str(file))
+    assert f"The report is in {file}." in shown.out
+    assert file.read_text().startswith("<!DOCTYPE html>")
+    refused = corral("simulate", *SMALL, work, "--report", str(tmp_path / "absent" / "report.html"))
+    assert refused.code == 1
+    assert "--report:" in refused.err
+    assert "Name a file in a folder that is there." in refused.err

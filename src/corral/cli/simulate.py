@@ -1,12 +1,15 @@
 """`corral simulate`: how a cluster would have served work, under one policy or several."""
 
+import shlex
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from corral.cli.frame import Json, new_app
-from corral.cli.output import print_json
+from corral.cli.output import print_json, say
 from corral.cli.refusals import CommandError
 from corral.core.refusals import Invalid
 
@@ -56,6 +59,9 @@ def simulate(
     lost_nodes: Annotated[
         int, typer.Option(min=0, metavar="DAYS", help="Days until a node is lost, on average; 0: never.")
     ] = 0,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Also write a report with charts.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Replay work on a simulated cluster and compare policies. Nothing real is started."""
@@ -63,6 +69,7 @@ def simulate(
     from corral.engines.simulated import Faults
     from corral.replay.inputs import find_guarantees, find_work, with_limits
     from corral.replay.loop import Settings
+    from corral.replay.report.page import write_report
     from corral.replay.run import replay
 
     try:
@@ -83,11 +90,15 @@ def simulate(
     for chosen in policies:
         with Progress(chosen.name) as progress:
             results.append(replay(chosen, cluster_nodes, guarantees, work, settings, progress.show))
+    if report is not None:
+        _write(report, write_report(trace, results, shlex.join(["corral", *sys.argv[1:]])))
     summaries = [result.summary for result in results]
     if as_json:
         print_json(document(trace, len(work), len(cluster_nodes), summaries))
     else:
         show(trace, len(work), len(cluster_nodes), summaries)
+        if report is not None:
+            say(f"\nThe report is in {report}.")
 
 
 def _policies(names: Sequence[str] | None) -> "list[Policy]":
@@ -97,6 +108,17 @@ def _policies(names: Sequence[str] | None) -> "list[Policy]":
     if len({policy.name for policy in chosen}) < len(chosen):
         raise Invalid.field("policy", "A policy is named twice.", "Name each once.")
     return chosen
+
+
+def _write(file: Path, page: str) -> None:
+    try:
+        file.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise CommandError(
+            f"--report: {file} cannot be written.",
+            error.strerror or "",
+            "Name a file in a folder that is there.",
+        ) from None
 
 
 def _refused(error: Invalid) -> CommandError:

@@ -46,6 +46,10 @@ class WorkSummary:
     held_gpu_hours: float
     of_share_percent: float | None
 
+    @property
+    def never_started(self) -> int:
+        return self.workloads - self.started
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:

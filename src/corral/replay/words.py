@@ -21,3 +21,11 @@ def duration(seconds: float | None) -> str:
 
 def percent(number: float | None) -> str:
     return "" if number is None else f"{number:.1f} %"
+
+
+def count(number: float | None) -> str:
+    return f"{number or 0:,.0f}"
+
+
+def gpu_hours(number: float | None) -> str:
+    return f"{number or 0:,.1f} GPU-h"
