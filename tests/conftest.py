@@ -11,7 +11,10 @@ import pytest
 
 from tests.clocks import ShiftedClock
 from tests.databases import (
+    FOUNDED_TEMPLATE,
     TEMPLATE,
+    founded_postgresql_template,
+    founded_sqlite_file,
     migrated_postgresql_template,
     migrated_sqlite_file,
     postgresql_database,
@@ -77,11 +80,15 @@ def database_kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def database_url(database_kind: str) -> Iterator[str]:
-    """The address of a fresh, migrated database."""
-    run = current_run()
+def database_url(database_kind: str, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of a fresh, migrated database; with `app`, one that has its first administrator."""
+    run, founded = current_run(), "app" in request.fixturenames
     if database_kind == "sqlite":
-        with sqlite_database(run, migrated_sqlite_file(run)) as url:
+        template = founded_sqlite_file(run) if founded else migrated_sqlite_file(run)
+        with sqlite_database(run, template) as url:
+            yield url
+    elif founded:
+        with postgresql_database(founded_postgresql_template(run), FOUNDED_TEMPLATE) as url:
             yield url
     else:
         with postgresql_database(migrated_postgresql_template(run), TEMPLATE) as url:
@@ -148,9 +155,8 @@ async def app(
     """The application, started, with the first administrator in its database."""
     from corral.server.app import Parts, create_app
     from corral.store.keyring import Keyring
-    from tests.apps import found, started
+    from tests.apps import started
 
-    await found(database, passwords)
     keyring = Keyring.open(tmp_path / "keyring")
     made = create_app(Parts(settings, database, keyring, machine, passwords))
     async with started(made):

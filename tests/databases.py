@@ -1,17 +1,24 @@
-"""Fresh databases for tests: migrated once per run, then copied, which takes milliseconds."""
+"""Fresh databases for tests: migrated once per run, then copied, which takes milliseconds.
 
+Tests of the application get a copy in which the first start has happened already.
+"""
+
+import asyncio
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+
+from sqlalchemy import make_url
 
 from tests.postgres import Server, shared_server
 from tests.runs import TestRun
 
 TEMPLATE = "corral_template"
+FOUNDED_TEMPLATE = "corral_founded"
 
 
 def sqlite_url(path: Path) -> str:
@@ -20,27 +27,52 @@ def sqlite_url(path: Path) -> str:
 
 def migrated_sqlite_file(run: TestRun) -> Path:
     """A migrated database file to copy; no connection is open on it."""
-    template = run.folder / "template.db"
-    with run.lock("sqlite"):
+    return _sqlite_template(run, "migrated", migrate)
+
+
+def founded_sqlite_file(run: TestRun) -> Path:
+    """The same after the first start."""
+    migrated = migrated_sqlite_file(run)
+
+    def make(url: str) -> None:
+        shutil.copyfile(migrated, str(make_url(url).database))
+        found(url)
+
+    return _sqlite_template(run, "founded", make)
+
+
+def _sqlite_template(run: TestRun, name: str, make: Callable[[str], None]) -> Path:
+    template = run.folder / f"{name}.db"
+    with run.lock(f"sqlite-{name}"):
         if not template.exists():
-            unfinished = run.folder / "template.new.db"
+            unfinished = run.folder / f"{name}.new.db"
             unfinished.unlink(missing_ok=True)
-            migrate(sqlite_url(unfinished))
-            leftovers = [path.name for path in run.folder.glob("template.new.db-*")]
-            assert not leftovers, f"migrations left a connection open: {leftovers}"
+            make(sqlite_url(unfinished))
+            leftovers = [path.name for path in run.folder.glob(f"{name}.new.db-*")]
+            assert not leftovers, f"a connection was left open: {leftovers}"
             unfinished.rename(template)
     return template
 
 
 def migrated_postgresql_template(run: TestRun) -> Server:
     """A server that holds a migrated database to clone."""
+    return _postgresql_template(run, TEMPLATE, "template0", migrate)
+
+
+def founded_postgresql_template(run: TestRun) -> Server:
+    """The same after the first start."""
+    migrated_postgresql_template(run)
+    return _postgresql_template(run, FOUNDED_TEMPLATE, TEMPLATE, found)
+
+
+def _postgresql_template(run: TestRun, name: str, source: str, make: Callable[[str], None]) -> Server:
     server = shared_server(run)
-    with run.lock("postgresql-template"):
-        done = run.folder / "postgresql-template"
+    with run.lock(name):
+        done = run.folder / name
         if not done.exists():
-            # It is there if migrating it failed for an earlier test.
-            server.execute(f"DROP DATABASE IF EXISTS {TEMPLATE}", f"CREATE DATABASE {TEMPLATE}")
-            migrate(server.url(TEMPLATE))
+            # It is there if making it failed for an earlier test.
+            server.execute(f"DROP DATABASE IF EXISTS {name}", f"CREATE DATABASE {name} TEMPLATE {source}")
+            make(server.url(name))
             done.touch()
     return server
 
@@ -71,6 +103,16 @@ def postgresql_database(server: Server, template: str = "template0") -> Iterator
 def migrate(url: str) -> None:
     from corral.store.migrate import upgrade
 
-    # A thread of its own, because the caller may be inside a running event loop.
+    _in_a_thread(upgrade, url)
+
+
+def found(url: str) -> None:
+    from tests.apps import found_at
+
+    _in_a_thread(asyncio.run, found_at(url))
+
+
+def _in_a_thread(work: Callable[..., object], *arguments: object) -> None:
+    """The caller may be inside a running event loop."""
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(upgrade, url).result()
+        thread.submit(work, *arguments).result()

@@ -121,9 +121,9 @@ class World:
 
     def held(self) -> Held:
         places = self.transaction.rows(select(organisation.c.id, organisation.c.path))
+        callers = [self.caller(one) for one in self.ids(user)]
         return {
-            one: {place.id: self.caller(one).permissions_on(place.path) for place in places}
-            for one in self.ids(user)
+            one.user_id: {place.id: one.permissions_on(place.path) for place in places} for one in callers
         }
 
 
@@ -374,7 +374,8 @@ def run(transaction: Transaction, case: Case) -> None:
         with suppress(Refusal), transaction.connection.begin_nested():
             ACTS[act.name](world, caller, act)
             done.append(act.name)
-    for person, places in world.held().items():
+    after = world.held()
+    for person, places in after.items():
         for place in ceiling:
             gained = places[place] - before.get(person, {}).get(place, frozenset())
             assert gained <= ceiling[place], (
@@ -382,7 +383,7 @@ def run(transaction: Transaction, case: Case) -> None:
             )
     # Who holds the login link of an account is that account.
     for person in world.controlled:
-        for place, allowed in world.held()[person].items():
+        for place, allowed in after[person].items():
             if place in ceiling:
                 assert allowed <= ceiling[place], f"the attacker is {person} and has {sorted(allowed)}"
     raise UndoError(done)

@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 
 from fastapi import FastAPI
 from sqlalchemy import select
+from starlette.routing import BaseRoute
 
 from corral.accelerators.machine import Machine
 from corral.api import metrics
@@ -121,13 +122,19 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 def _bare_app() -> FastAPI:
     app = FastAPI(title="Corral", openapi_url=None, docs_url=None, redoc_url=None)
-    lay_flat(app, (*identity_routers, platform_router, audit_router, events_router), PREFIX)
-    lay_flat(app, (health_router,))
+    app.router.routes.extend(_routes())
     install_problem_handlers(app)
     install_console(app)
     app.router.middleware_stack = ByResource(app)
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     return app
+
+
+@cache
+def _routes() -> list[BaseRoute]:
+    """Built once: they hold nothing of the application that answers with them."""
+    api = lay_flat((*identity_routers, platform_router, audit_router, events_router), PREFIX)
+    return [*api, *lay_flat((health_router,))]
 
 
 def find_organisation_path(transaction: Transaction, organisation_id: str) -> str | None:

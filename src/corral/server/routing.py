@@ -9,16 +9,17 @@ from collections.abc import Iterable
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
-from starlette.routing import Match
+from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
 
-def lay_flat(app: FastAPI, routers: Iterable[APIRouter], prefix: str = "") -> None:
-    """Adds every route of the routers to the application itself."""
+def lay_flat(routers: Iterable[APIRouter], prefix: str = "") -> list[BaseRoute]:
+    """Every route of the routers, for the application itself."""
+    flat = APIRouter()
     for router in routers:
         for route in router.routes:
             assert isinstance(route, APIRoute), "routers of routers are laid flat by their package"
-            app.add_api_route(
+            flat.add_api_route(
                 prefix + route.path,
                 route.endpoint,
                 methods=sorted(route.methods or ()),
@@ -31,6 +32,7 @@ def lay_flat(app: FastAPI, routers: Iterable[APIRouter], prefix: str = "") -> No
                 tags=route.tags,
                 include_in_schema=route.include_in_schema,
             )
+    return flat.routes
 
 
 class ByResource:
