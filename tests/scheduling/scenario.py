@@ -15,6 +15,7 @@
     trials: 100                         how many sets of victims are tried for one taker
     reserved: {job: 60}                 in how many seconds a workload is to start, for all that have a time
     kept_for: {job: other}              for whom the place is kept that a workload cannot have
+    holds: {lab: {at: 60, until: 90, queue: team, places: [n0, n1/2], devices: 4}}   in seconds from now
     helps: {job: [being preemptible]}   what is said to help it, all of it
     uses: {job: [n0/1 1g.10gb@6]}       the devices it holds in the end: whole, `n0/1 500` MiB, or an instance
 
@@ -32,6 +33,7 @@ from typing import Any
 import yaml
 
 from corral.core.devices import Device, DeviceMode, DeviceUse
+from corral.core.holds import HeldPlace, Hold
 from corral.core.mig import A100_80GB, MigInstance
 from corral.core.mixes import ONE_ARRIVAL, ClassCount, Mix, WorkClass
 from corral.core.nodes import Arrangement, Node, Pool, Topology
@@ -84,7 +86,7 @@ def load_scenarios() -> list[Scenario]:
 def read_scenario(name: str, spec: Spec) -> Scenario:
     unknown = set(spec) - {
         "nodes", "queues", "workloads", "pool", "history", "rounds", "actions", "then", "reasons",
-        "topologies", "mix", "reserved", "kept_for", "helps", "uses",
+        "topologies", "mix", "reserved", "kept_for", "helps", "holds", "uses",
         "evicts", "searches", "trials",
     }  # fmt: skip
     assert not unknown, f"{name}: unknown {unknown}"
@@ -102,6 +104,7 @@ def read_scenario(name: str, spec: Spec) -> Scenario:
             workloads,
             pools=(_pool(spec.get("pool", {}), topologies),),
             mix=_mix(spec),
+            holds=tuple(_hold(key, value) for key, value in spec.get("holds", {}).items()),
         ),
         Config(
             history_milli=round(spec.get("history", 0) * 1000),
@@ -213,6 +216,25 @@ def _queue(name: str, spec: Spec | None, created: int) -> Queue:
 
 def _gpus(number: float) -> int:
     return -1 if number == -1 else round(number * 1000)
+
+
+def _hold(name: str, spec: Spec) -> Hold:
+    places = []
+    for place in spec.get("places", ()):
+        node, _, device = place.partition("/")
+        device, _, mib = device.partition(":")
+        uses = (DeviceUse(f"{node}/{device}", int(mib) if mib else None),) if device else ()
+        places.append(HeldPlace(node, uses))
+    return Hold(
+        name,
+        NOW + spec["at"],
+        NOW + spec["until"] if "until" in spec else None,
+        spec.get("queue"),
+        spec.get("workload"),
+        tuple(places),
+        "default" if "devices" in spec else None,
+        spec.get("devices", 0),
+    )
 
 
 class _Seats:

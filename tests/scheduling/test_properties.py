@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corral.core.devices import Device
+from corral.core.holds import HeldPlace, Hold
 from corral.core.nodes import Node, Pool
 from corral.core.plans import Action, Placement, Plan, ReasonKind
 from corral.core.queues import Queue, QueuePolicy, Quota
@@ -47,12 +48,23 @@ def clusters(draw: st.DrawFn) -> Snapshot:
     workloads = tuple(draw(workload(f"w{index}", leaves)) for index in range(draw(st.integers(1, 9))))
     unit = draw(st.sampled_from([1, 1000]))
     pool = Pool("default", unit_gpu_milli=unit, reservations=draw(st.sampled_from([0, 0, 1, 2])))
-    everything = Snapshot(1_000_000, nodes, queues, workloads, pools=(pool,))
+    holds = draw(st.lists(hold(queues), max_size=1)) if draw(st.booleans()) else []
+    everything = Snapshot(1_000_000, nodes, queues, workloads, pools=(pool,), holds=tuple(holds))
     early = draw(st.integers(0, len(workloads)))
     begun = replace(everything, workloads=workloads[:early])
     for _ in range(WARM_UP):
         begun = settle(begun, schedule(begun))
     return replace(everything, workloads=(*begun.workloads, *workloads[early:]))
+
+
+def hold(queues: tuple[Queue, ...]) -> st.SearchStrategy[Hold]:
+    """A window on the first node or on one device anywhere, now or soon, for a queue or for nobody."""
+    start = st.sampled_from([999_900, 1_000_055, 1_000_300])
+    owner = st.sampled_from([None, *(queue.name for queue in queues)])
+    return st.one_of(
+        st.builds(Hold, st.just("window"), start, queue=owner, places=st.just((HeldPlace("n0"),))),
+        st.builds(Hold, st.just("window"), start, queue=owner, pool=st.just("default"), devices=st.just(1)),
+    )
 
 
 @st.composite

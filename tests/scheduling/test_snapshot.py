@@ -89,6 +89,10 @@ def _set(path: str, value: Any) -> dict[str, Any]:
     return changed
 
 
+def _hold(**changed: Any) -> dict[str, Any]:
+    return {"name": "class", "starts_at": 10, "places": [{"node": "n0"}], **changed}
+
+
 REPLICA = "workloads/0/groups/0/replicas/0"
 
 
@@ -126,6 +130,32 @@ REPLICA = "workloads/0/groups/0/replicas/0"
         ("pools", [], "pools"),
         ("pools", [{"name": "other", "labels": {"zone": "b"}}], "nodes[0].labels"),
         ("workloads/0/colour", "red", "workloads[0].colour"),
+        ("workloads/0/runtime_limit_seconds", 0, "workloads[0].runtime_limit_seconds"),
+        ("workloads/0/runtime_estimate_seconds", -5, "workloads[0].runtime_estimate_seconds"),
+        ("queues/0/typical_runtime_seconds", 0, "queues[0].typical_runtime_seconds"),
+        ("pools", [{"name": "default", "reservations": -1}], "pools[0].reservations"),
+        ("holds", [_hold(ends_at=10)], "holds[0].ends_at"),
+        ("holds", [_hold(queue="b")], "holds[0].queue"),
+        ("holds", [_hold(workload="other")], "holds[0].workload"),
+        ("holds", [_hold(queue="a", workload="w")], "holds[0]"),
+        ("holds", [_hold(places=[])], "holds[0]"),
+        ("holds", [_hold(pool="default", devices=1)], "holds[0]"),
+        ("holds", [_hold(devices=1)], "holds[0].devices"),
+        ("holds", [_hold(places=[], pool="other", devices=1)], "holds[0].pool"),
+        ("holds", [_hold(places=[], pool="default", devices=2)], "holds[0].devices"),
+        ("holds", [_hold(places=[{"node": "n1"}])], "holds[0].places[0].node"),
+        ("holds", [_hold(places=[{"node": "n0", "cpu_milli": 9000}])], "holds[0].places[0].cpu_milli"),
+        (
+            "holds",
+            [_hold(places=[{"node": "n0", "devices": [{"device": "g1"}]}])],
+            "holds[0].places[0].devices[0].device",
+        ),
+        (
+            "holds",
+            [_hold(places=[{"node": "n0", "devices": [{"device": "g0", "memory_mib": 81}]}])],
+            "holds[0].places[0].devices[0].memory_mib",
+        ),
+        ("holds", [_hold(), _hold()], "holds[1].name"),
         ("now", "yesterday", "now"),
         ("mix", {"other": {}}, "mix.other"),
         ("mix", {"default": {"arrivals": -1}}, "mix.default.arrivals"),

@@ -1,6 +1,8 @@
-"""Claims: what the last cycle promised or reserved for work that waits."""
+"""Claims and holds: what the last cycle promised, and what is kept for a time known beforehand."""
 
 from dataclasses import dataclass
+
+from corral.core.devices import DeviceUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +16,31 @@ class Claim:
     replica: str
     node: str
     at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPlace:
+    """Devices or slices, CPU and memory of a node; where nothing is named it is all of it."""
+
+    node: str
+    devices: tuple[DeviceUse, ...] = ()
+    cpu_milli: int = 0
+    memory_mib: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Capacity kept in a window: a class, maintenance, the slice of a crashed environment that restarts.
+
+    It is for a queue and all below it, for one workload, or for nobody. Either `places` are named, or
+    `devices` is a number of whole ones anywhere in `pool`. Without an end it holds until it is taken away.
+    """
+
+    name: str
+    starts_at: int
+    ends_at: int | None = None
+    queue: str | None = None
+    workload: str | None = None
+    places: tuple[HeldPlace, ...] = ()
+    pool: str | None = None
+    devices: int = 0

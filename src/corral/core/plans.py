@@ -71,6 +71,7 @@ class ReasonKind(StrEnum):
     NO_ROOM = "no_room"
     NO_DOMAIN = "no_domain"
     RESERVED = "reserved"
+    HELD = "held"
     MEMBERS_LEAVING = "members_leaving"
     NOT_TRIED = "not_tried"
 
@@ -85,10 +86,11 @@ class Reason:
     For bounds: `used` + `asked` would pass `bound` of `resource`, at `queue` if it is that of a queue.
     For `no_room`: `asked` replicas were to start together, `used` of them found a place, and
     `failed_checks` says on how many nodes the next one failed which check. For `no_domain`: no one of the
-    `bound` domains of the required `level` has room for more than `used` of `asked`. For `reserved`: there is
-    room, but it is kept for `kept_for` from `at` on, and the workload is not known to have left by then. For
-    `members_leaving`: `asked` replicas wait until the others of their gang have left. For `not_tried`: it
-    would fit, but the actions that were asked for did not place it.
+    `bound` domains of the required `level` has room for more than `used` of `asked`. For `reserved` and
+    `held`: there is room, but it is kept from `at` on, for the workload or queue `kept_for`, or with a `hold`
+    for nobody, and the workload is not known to have left by then. For `members_leaving`: `asked` replicas
+    wait until the others of their gang have left. For `not_tried`: it would fit, but the actions that were
+    asked for did not place it.
     """
 
     kind: ReasonKind
@@ -100,6 +102,7 @@ class Reason:
     failed_checks: Mapping[str, int] = field(default_factory=dict)
     level: str | None = None
     kept_for: str | None = None
+    hold: str | None = None
     at: int | None = None
 
 

@@ -95,11 +95,15 @@ class NodeState:
 
 
 class Shield(NamedTuple):
-    """What is kept of a node: (CPU, memory, pods), and (device number, MiB, compute %) of its devices."""
+    """What is kept of a node: (CPU, memory, pods), and (device number, MiB, compute %) of its devices.
+
+    `slices` are (device number, bits) of MIG memory slices.
+    """
 
     node: int
     totals: tuple[int, int, int]
     devices: tuple[tuple[int, int, int], ...]
+    slices: tuple[tuple[int, int], ...] = ()
 
 
 class Board:
@@ -189,6 +193,8 @@ class Board:
             device.users += sign
             device.mib += mib * sign
             device.compute += compute * sign
+        for index, bits in shield.slices:
+            node.devices[index].promised_slices ^= bits
 
     def _give(self, slot: Slot, spot: Spot, phase: Phase) -> None:
         slot.new, slot.new_phase = spot, phase

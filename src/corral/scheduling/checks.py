@@ -7,6 +7,7 @@ from corral.core.queues import Queue
 from corral.core.refusals import FieldError, Invalid
 from corral.core.resources import UNLIMITED
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Request, Workload
+from corral.scheduling.check_holds import check_holds
 from corral.scheduling.check_mig import MigChecker, check_device
 from corral.scheduling.check_mix import check_mixes
 from corral.scheduling.check_topology import TopologyChecker, check_levels
@@ -24,6 +25,7 @@ def check_snapshot(snapshot: Snapshot) -> None:
         *_queues(snapshot),
         *_workloads(snapshot),
         *check_mixes(snapshot),
+        *check_holds(snapshot, _devices_of_pools(snapshot)),
     ]
     if errors:
         count = f"{len(errors)} place{'s are' if len(errors) > 1 else ' is'} wrong"
@@ -52,6 +54,14 @@ def pools_of(node: Node, pools: Iterable[Pool]) -> list[str]:
         for pool in pools
         if all(node.labels.get(key) == value for key, value in pool.labels.items())
     ]
+
+
+def _devices_of_pools(snapshot: Snapshot) -> dict[str, int]:
+    devices = {pool.name: 0 for pool in snapshot.pools}
+    for node in snapshot.nodes:
+        for name in pools_of(node, snapshot.pools):
+            devices[name] += len(node.devices)
+    return devices
 
 
 def _nodes(snapshot: Snapshot) -> Iterator[FieldError]:

@@ -9,7 +9,7 @@ from corral.core.queues import Queue
 from corral.core.resources import Amount
 from corral.scheduling.board import Board
 from corral.scheduling.config import Config
-from corral.scheduling.guards import Guard, reason_of, shielded
+from corral.scheduling.guards import Guard, Reserved, shielded
 from corral.scheduling.lists import Lists
 from corral.scheduling.place import Placer
 from corral.scheduling.roster import Entry, Roster
@@ -136,7 +136,7 @@ class Cycle:
         found = self.placer.place(chunk, rehearsal=rehearsal, keep=keep)
         if found < len(chunk.slots):
             return self.placer.no_room(chunk, found)
-        guards = [guard for guard in self.guards if guard.work is not chunk.work and guard.waiting]
+        guards = [guard for guard in self.guards if not guard.spares(chunk.work, self.now)]
         return self._place_guarded(chunk, guards, mark, rehearsal=rehearsal, keep=keep) if guards else None
 
     def pending(self) -> list[WorkState]:
@@ -148,17 +148,18 @@ class Cycle:
     ) -> Reason | None:
         """Places a chunk again, beside what is kept for others, if it stands on that and would stay."""
         outlasted = [guard for guard in guards if guard.outlasted_by(chunk.work, self.now)]
-        if any(guard.touches(chunk) for guard in outlasted):
+        touched = [guard for guard in outlasted if guard.touches(chunk)]
+        if touched:
             self.board.undo(mark)
             with shielded(self.board, outlasted):
                 found = self.placer.place(chunk, rehearsal=rehearsal, keep=keep)
             if found < len(chunk.slots):
-                return reason_of(outlasted[0], found, len(chunk.slots))
+                return touched[0].reason(found, len(chunk.slots))
         for guard in guards:
             # What queues may use is kept too: a limit that is used up would hold the first one back.
-            if self.refusal(guard.chunk) is not None:
+            if isinstance(guard, Reserved) and self.refusal(guard.chunk) is not None:
                 self.board.undo(mark)
-                return reason_of(guard, 0, len(chunk.slots))
+                return guard.reason(0, len(chunk.slots))
         return None
 
     def _lending_refusal(self, chunk: Chunk) -> Reason | None:

@@ -7,7 +7,7 @@ alone, not on how it came to be: it equals the one that a new engine would make.
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from corral.core.holds import Claim
+from corral.core.holds import Claim, Hold
 from corral.core.mixes import Mix
 from corral.core.nodes import Node, Pool
 from corral.core.plans import ALL_ACTIONS, Action, Plan
@@ -19,6 +19,7 @@ from corral.scheduling.checks import pools_of
 from corral.scheduling.config import Config
 from corral.scheduling.consolidate import consolidate
 from corral.scheduling.cycle import Cycle
+from corral.scheduling.holds import guard_holds
 from corral.scheduling.outcome import plan_of
 from corral.scheduling.preempt import preempt
 from corral.scheduling.reclaim import reclaim
@@ -54,6 +55,7 @@ class Engine:
         self._pool_of_work: dict[str, str] = {
             name: self._wanted_in(workload) for name, workload in self._workloads.items()
         }
+        self._holds: tuple[Hold, ...] = snapshot.holds
         self._mixes: dict[str, Mix] = dict(snapshot.mix)
         self._cycles: dict[str, Cycle] = {}  # a pool that is not here is built before the next plan
 
@@ -108,6 +110,10 @@ class Engine:
         self._queues = tuple(queues)
         self._cycles.clear()
 
+    def set_holds(self, holds: Iterable[Hold]) -> None:
+        """Windows were added, changed or taken away."""
+        self._holds = tuple(holds)
+
     def set_mix(self, pool: str, mix: Mix) -> None:
         """Placement in a pool has learnt more."""
         self._mixes[pool] = mix
@@ -134,6 +140,7 @@ class Engine:
         try:
             for cycle in cycles:
                 cycle.begin(now)
+                guard_holds(cycle, self._holds)
                 for action, act in _ACTIONS.items():
                     if action in chosen:
                         act(cycle)

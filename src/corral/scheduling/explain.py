@@ -61,6 +61,14 @@ def sentence(reason: Reason, now: int) -> str:
                 f"there is room, but it is kept for {reason.kept_for} in {duration(reason.at - now)},"
                 " and this might still run then"
             )
+        case ReasonKind.HELD:
+            assert reason.at is not None
+            since = "now" if reason.at <= now else f"from in {duration(reason.at - now)} on"
+            keeper = reason.kept_for or "nobody"
+            return (
+                f"there is room, but {reason.hold} keeps it {since} for {keeper},"
+                " and this might still run then"
+            )
         case ReasonKind.MEMBERS_LEAVING:
             return f"{reason.asked} wait until the others of their gang have left"
         case ReasonKind.NOT_TRIED:

@@ -18,6 +18,7 @@ from corral.core.plans import (
     Unplaced,
 )
 from corral.scheduling.cycle import Cycle
+from corral.scheduling.reserve import reservations as reservations_of
 from corral.scheduling.work import Chunk, Phase, Slot, Spot, WorkState
 
 
@@ -89,11 +90,10 @@ def _current_reason(cycle: Cycle, work: WorkState) -> Reason:
 
 
 def _reservations(cycle: Cycle) -> Iterator[Reservation]:
-    for guard in cycle.guards:
-        if guard.waiting:
-            for slot, spot in guard.spots.items():
-                place = _node_name(cycle, spot)
-                yield Reservation(guard.work.name, slot.name, place, guard.at, _uses(cycle, spot))
+    for guard in reservations_of(cycle):
+        for slot, spot in guard.spots.items():
+            place = _node_name(cycle, spot)
+            yield Reservation(guard.chunk.work.name, slot.name, place, guard.at, _uses(cycle, spot))
 
 
 def _dropped(

@@ -6,10 +6,10 @@ everything is undone and the places are guarded. Where no end is known there is 
 
 from corral.scheduling.board import Board
 from corral.scheduling.cycle import Cycle
-from corral.scheduling.guards import Guard
+from corral.scheduling.guards import Held, Reserved, need_of, owns, shielded
 from corral.scheduling.runtimes import expected_end
 from corral.scheduling.tree import KINDS
-from corral.scheduling.work import Chunk, Phase, WorkState
+from corral.scheduling.work import Chunk, Phase, Slot, Spot, WorkState
 
 # Who waits for work without a known end gets no time; the next may. So many are asked per reservation.
 _TRIES_EACH = 4
@@ -23,15 +23,21 @@ def reserve(cycle: Cycle, work: WorkState) -> None:
     assert chunk is not None
     most = cycle.pool.reservations
     # Growing above the minimum is not starting.
-    if work.satisfied or len(cycle.guards) >= most or cycle.reservation_tries >= most * _TRIES_EACH:
+    made = reservations(cycle)
+    if work.satisfied or len(made) >= most or cycle.reservation_tries >= most * _TRIES_EACH:
         return
     cycle.reservation_tries += 1
-    guard = find_start(cycle, chunk, ends_of(cycle, work), cycle.guards)
+    guard = find_start(cycle, chunk, ends_of(cycle, work), made)
     if guard is not None:
         cycle.guards.append(guard)
 
 
-def ends_of(cycle: Cycle, without: WorkState) -> list[End]:
+def reservations(cycle: Cycle) -> list[Reserved]:
+    """What this cycle reserved for work that still waits."""
+    return [guard for guard in cycle.guards if isinstance(guard, Reserved) and guard.waiting]
+
+
+def ends_of(cycle: Cycle, without: WorkState | None = None) -> list[End]:
     """The known ends of what runs or starts now, soonest first."""
     ends = []
     for work in cycle.works:
@@ -43,7 +49,7 @@ def ends_of(cycle: Cycle, without: WorkState) -> list[End]:
     return ends
 
 
-def find_start(cycle: Cycle, chunk: Chunk, ends: list[End], earlier: list[Guard]) -> Guard | None:
+def find_start(cycle: Cycle, chunk: Chunk, ends: list[End], earlier: list[Reserved]) -> Reserved | None:
     """The first time at which the chunk fits, not before the reservations made `earlier`."""
     board = cycle.board
     mark = board.mark
@@ -54,24 +60,26 @@ def find_start(cycle: Cycle, chunk: Chunk, ends: list[End], earlier: list[Guard]
         return None
     spots = {slot: slot.new for slot in chunk.slots if slot.new is not None}
     board.undo(mark)
-    nodes = {spot.node for spot in spots.values()}
-    before = [
+    before = leaving_by(ends[:count], {spot.node for spot in spots.values()})
+    return Reserved(ends[count - 1][0], list(map(need_of, spots.values())), before, chunk, spots)
+
+
+def leaving_by(ends: list[End], nodes: set[int]) -> list[tuple[Slot, Spot]]:
+    """What those who end use on `nodes`."""
+    return [
         (slot, slot.spot)
-        for _, _, work in ends[:count]
+        for _, _, work in ends
         for slot in work.slots
         if slot.spot is not None and slot.spot.node in nodes
     ]
-    return Guard(chunk.work, chunk, ends[count - 1][0], spots, nodes, before)
 
 
-def _pass_earlier(board: Board, ends: list[End], earlier: list[Guard]) -> int:
+def _pass_earlier(board: Board, ends: list[End], earlier: list[Reserved]) -> int:
     """Goes on to the last of the earlier reservations, as if those had started; how many have ended."""
     count = 0
     for guard in earlier:
-        if not guard.waiting:
-            continue
         until = next((at for at, end in enumerate(ends) if end[0] > guard.at), len(ends))
-        _end(board, ends[count:until])
+        release(board, ends[count:until])
         count = max(count, until)
         for slot, spot in guard.spots.items():
             board.give(slot, spot, Phase.PROMISED)
@@ -85,13 +93,13 @@ def _first_fit(cycle: Cycle, chunk: Chunk, ends: list[End], begin: int) -> int |
     """
     board = cycle.board
     low = max(begin, _too_few(cycle, chunk, ends))
-    _end(board, ends[begin:low])
+    release(board, ends[begin:low])
     low_mark, step = board.mark, 1
     while True:
         high = min(low + step, len(ends))
         if high == low:
             return None
-        _end(board, ends[low:high])
+        release(board, ends[low:high])
         reached = board.mark
         if _fits(cycle, chunk):
             break
@@ -99,19 +107,24 @@ def _first_fit(cycle: Cycle, chunk: Chunk, ends: list[End], begin: int) -> int |
     while high - low > 1:
         board.undo(low_mark)
         middle = (low + high) // 2
-        _end(board, ends[low:middle])
+        release(board, ends[low:middle])
         reached = board.mark
         if _fits(cycle, chunk):
             high = middle
         else:
             low, low_mark = middle, reached
     board.undo(low_mark)
-    _end(board, ends[low:high])
+    release(board, ends[low:high])
     return high if _fits(cycle, chunk) else None
 
 
 def _fits(cycle: Cycle, chunk: Chunk) -> bool:
-    return cycle.refusal(chunk) is None and cycle.placer.place(chunk, rehearsal=True) == len(chunk.slots)
+    if cycle.refusal(chunk) is not None:
+        return False
+    # Windows are avoided altogether: whether it would be gone by then is not known before its start is.
+    held = [guard for guard in cycle.guards if isinstance(guard, Held) and not _may_use(guard, chunk)]
+    with shielded(cycle.board, held):
+        return cycle.placer.place(chunk, rehearsal=True) == len(chunk.slots)
 
 
 def _too_few(cycle: Cycle, chunk: Chunk, ends: list[End]) -> int:
@@ -131,7 +144,11 @@ def _too_few(cycle: Cycle, chunk: Chunk, ends: list[End]) -> int:
     return max(0, len(ends) - 1)
 
 
-def _end(board: Board, ends: list[End]) -> None:
+def _may_use(guard: Held, chunk: Chunk) -> bool:
+    return owns(guard.hold, guard.owner, chunk.work)
+
+
+def release(board: Board, ends: list[End]) -> None:
     for _, _, work in ends:
         for slot in work.slots:
             if slot.active:

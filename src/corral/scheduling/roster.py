@@ -54,9 +54,13 @@ class Roster:
     def node_number(self, name: str) -> int:
         return self._node_numbers[name]
 
-    def read(self, workload: Workload) -> Entry:
-        """A workload with its spots, not yet on the board."""
-        queue = self._tree.by_name.get(workload.queue)
+    def find_node(self, name: str) -> int | None:
+        """The number of a node, or None if it is in another pool."""
+        return self._node_numbers.get(name)
+
+    def read(self, workload: Workload, queue: QueueState | None = None) -> Entry:
+        """A workload with its spots, not yet on the board; `queue` if it is charged to none of the tree."""
+        queue = queue or self._tree.by_name.get(workload.queue)
         if queue is None:
             raise Invalid(f"{workload.name} is in the queue {workload.queue}, which is not there.", _IN_ORDER)
         work = WorkState(workload, queue)

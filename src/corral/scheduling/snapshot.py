@@ -15,7 +15,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from corral.core.devices import Device, DeviceUse
 from corral.core.explanations import Explanation
-from corral.core.holds import Claim
+from corral.core.holds import Claim, HeldPlace, Hold
 from corral.core.mig import MigGeometry, MigInstance, MigProfile
 from corral.core.mixes import ClassCount, Experience, Mix, WorkClass
 from corral.core.nodes import Node, Pool, Topology
@@ -53,6 +53,7 @@ class Snapshot:
     workloads: tuple[Workload, ...]
     pools: tuple[Pool, ...] = (DEFAULT_POOL,)
     claims: tuple[Claim, ...] = ()
+    holds: tuple[Hold, ...] = ()
     mix: Mapping[str, Mix] = field(default_factory=dict)
 
 
@@ -105,6 +106,8 @@ _NOUNS: tuple[type, ...] = (
     DroppedClaim,
     Eviction,
     Experience,
+    HeldPlace,
+    Hold,
     Mix,
     MigGeometry,
     MigInstance,
