@@ -22,6 +22,8 @@
 `at` lists where replicas run; `n0/1` names the device, `n0/1@6` the start of a MIG instance; `~n0` is one
 that is releasing, `!n0` one that is stuck.
 `limit`, `estimate` and `ran` of a workload are seconds; `typical` is the typical run time of a queue.
+`tags` are a workload's labels; `affinity: [{apart: {app: db}, level: rack, weight: 2}]` is preferred with a
+weight, else required; `{apart: {}}` is about its own replicas.
 A workload or group asks with `required: rack` and `preferred: node` for a domain of the only topology.
 Every queue has a guarantee of 0 GPUs unless it says otherwise; CPU is not divided unless it says so.
 """
@@ -41,6 +43,8 @@ from corral.core.plans import ALL_ACTIONS, Action
 from corral.core.queues import Queue, QueuePolicy, Quota
 from corral.core.resources import Resource
 from corral.core.workloads import (
+    Affinity,
+    AffinityKind,
     DeviceRequest,
     Replica,
     ReplicaGroup,
@@ -263,6 +267,7 @@ def _workload(name: str, spec: Spec, seats: _Seats) -> Workload:
         stale_since=NOW - spec["stale"] if "stale" in spec else None,
         stale_grace_seconds=spec.get("grace", 60),
         topology=topology,
+        labels=spec.get("tags", {}),
         runtime_limit_seconds=spec.get("limit"),
         runtime_estimate_seconds=spec.get("estimate"),
     )
@@ -323,6 +328,20 @@ def _request(spec: Spec) -> Request:
         tolerates=tuple(spec.get("tolerates", ())),
         data=tuple(spec.get("data", ())),
         images=tuple(spec.get("images", ())),
+        affinity=tuple(_affinity(each) for each in spec.get("affinity", ())),
+    )
+
+
+def _affinity(spec: Spec) -> Affinity:
+    kind = AffinityKind.APART if "apart" in spec else AffinityKind.TOGETHER
+    level = spec.get("level", "node")
+    return Affinity(
+        kind,
+        spec[kind],
+        level,
+        None if level == "node" else "net",
+        required="weight" not in spec,
+        weight=spec.get("weight", 1),
     )
 
 

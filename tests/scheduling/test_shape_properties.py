@@ -13,6 +13,8 @@ from corral.core.nodes import NODE_LEVEL, Node, Pool, Topology
 from corral.core.queues import Queue, Quota
 from corral.core.resources import Resource
 from corral.core.workloads import (
+    Affinity,
+    AffinityKind,
     DeviceRequest,
     Replica,
     ReplicaGroup,
@@ -22,7 +24,7 @@ from corral.core.workloads import (
     Workload,
 )
 from corral.scheduling.checks import check_snapshot
-from corral.scheduling.engine import schedule
+from corral.scheduling.engine import Engine, schedule
 from corral.scheduling.mig import grid_of
 from corral.scheduling.snapshot import Snapshot, read_snapshot, write_snapshot
 from tests.scheduling.world import replicas_of, settle
@@ -31,6 +33,18 @@ DEVICE_MIB = 800
 LEVELS = ("zone", "rack")
 WARM_UP = 2
 QUIET_WITHIN = 8
+AFFINITIES: list[tuple[Affinity, ...]] = [
+    (),
+    (),
+    (Affinity(AffinityKind.APART),),
+    (Affinity(AffinityKind.APART, {"app": "x"}),),
+    (Affinity(AffinityKind.APART, {"app": "y"}, "rack", "net"),),
+    (Affinity(AffinityKind.TOGETHER, {"app": "x"}),),
+    (
+        Affinity(AffinityKind.APART, {"app": "x"}, required=False),
+        Affinity(AffinityKind.TOGETHER, required=False),
+    ),
+]
 PROFILES = [profile.name for profile in A100_80GB.profiles]
 relaxed = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -59,7 +73,8 @@ def node(draw: st.DrawFn, name: str) -> Node:
     zone, rack = draw(st.sampled_from("ab")), draw(st.sampled_from("12"))
     labels = {"zone": zone} if draw(st.integers(0, 4)) == 0 else {"zone": zone, "rack": rack}
     devices = tuple(draw(device(f"{name}g{number}")) for number in range(draw(st.integers(1, 3))))
-    return Node(name, cpu_milli=16_000, memory_mib=64_000, devices=devices, labels=labels)
+    data = draw(st.sampled_from([(), ("a",)]))
+    return Node(name, cpu_milli=16_000, memory_mib=64_000, devices=devices, labels=labels, data=data)
 
 
 def device(name: str) -> st.SearchStrategy[Device]:
@@ -101,7 +116,12 @@ def workload(draw: st.DrawFn, name: str, queues: tuple[Queue, ...], nodes: tuple
     group = ReplicaGroup(
         "main",
         draw(st.integers(1, count)),
-        Request(cpu_milli=draw(st.sampled_from([100, 4000])), devices=draw(st.one_of(kinds))),
+        Request(
+            cpu_milli=draw(st.sampled_from([100, 4000])),
+            devices=draw(st.one_of(kinds)),
+            data=draw(st.sampled_from([(), ("a",)])),
+            affinity=draw(st.sampled_from(AFFINITIES)),
+        ),
         tuple(Replica(f"{name}-{index}") for index in range(count)),
         topology=wish,
     )
@@ -111,6 +131,7 @@ def workload(draw: st.DrawFn, name: str, queues: tuple[Queue, ...], nodes: tuple
         (group,),
         priority=draw(st.integers(0, 2)),
         created=1000 + draw(st.integers(0, 3)),
+        labels=draw(st.sampled_from([{}, {"app": "x"}, {"app": "y", "tier": "z"}])),
     )
 
 
@@ -198,3 +219,42 @@ def test_shapes_survive_the_journey_through_json_and_any_order(snapshot: Snapsho
     assert again == snapshot
     turned = replace(again, nodes=again.nodes[::-1], workloads=again.workloads[::-1])
     assert schedule(turned) == schedule(snapshot)
+
+
+@relaxed
+@given(clusters())
+def test_those_who_must_be_apart_are_apart_whoever_came_first(snapshot: Snapshot) -> None:
+    for _ in range(3):
+        snapshot = settle(snapshot, schedule(snapshot))
+        at = [(work, replica) for work, replica in running(snapshot)]
+        for one, (work, replica) in enumerate(at):
+            for affinity in work.groups[0].request.affinity:
+                if affinity.kind is AffinityKind.TOGETHER or not affinity.required:
+                    continue
+                here = domain(snapshot, replica.node, affinity.level)
+                for two, (other, neighbour) in enumerate(at):
+                    if one == two or here is None or not meant(affinity, work, other):
+                        continue
+                    assert domain(snapshot, neighbour.node, affinity.level) != here
+
+
+def meant(affinity: Affinity, work: Workload, other: Workload) -> bool:
+    """Whether an affinity of a workload is about another one."""
+    if not affinity.labels:
+        return work.name == other.name
+    return affinity.labels.items() <= other.labels.items()
+
+
+@relaxed
+@given(clusters(), st.data())
+def test_engine_that_is_told_of_changes_plans_like_a_new_one(snapshot: Snapshot, data: st.DataObject) -> None:
+    first = data.draw(st.integers(0, len(snapshot.workloads)))
+    engine = Engine(replace(snapshot, workloads=snapshot.workloads[:first]))
+    engine.plan(snapshot.now)
+    for each in snapshot.workloads[first:]:
+        engine.set_workload(each)
+    assert engine.plan(snapshot.now) == schedule(snapshot)
+    gone = data.draw(st.sampled_from(snapshot.workloads))
+    engine.drop_workload(gone.name)
+    left = tuple(each for each in snapshot.workloads if each is not gone)
+    assert engine.plan(snapshot.now) == schedule(replace(snapshot, workloads=left))

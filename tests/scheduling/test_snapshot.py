@@ -327,3 +327,19 @@ def test_two_replicas_do_not_hold_the_same_slices() -> None:
         {"name": name, "state": "running", "node": "n0", "devices": [use]} for name in ("w-0", "w-1")
     ]
     assert refused(changed) == ["workloads[0].groups[0].replicas[1].devices[0].start"]
+
+
+@pytest.mark.parametrize(
+    ("affinity", "place"),
+    [
+        ({"kind": "near"}, "kind"),
+        ({"kind": "apart", "weight": 0}, "weight"),
+        ({"kind": "apart", "level": "rack"}, "topology"),
+        ({"kind": "apart", "level": "rack", "topology": "other"}, "topology"),
+        ({"kind": "apart", "level": "row", "topology": "net"}, "level"),
+    ],
+)
+def test_wrong_affinity_is_named(affinity: dict[str, Any], place: str) -> None:
+    changed = _set("workloads/0/groups/0/request", {"affinity": [affinity]})
+    changed["pools"] = [NET]
+    assert refused(changed) == [f"workloads[0].groups[0].request.affinity[0].{place}"]

@@ -72,7 +72,7 @@ def id_time(identifier: str) -> datetime:
     milliseconds = 0
     for character in identifier[1 : 1 + TIME_CHARACTERS]:
         milliseconds = milliseconds * 32 + ALPHABET.index(character)
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return _EPOCH + timedelta(milliseconds=milliseconds)
 
 
 def _milliseconds(at: datetime) -> int:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from corral.core.devices import DeviceUse
+from corral.core.nodes import NODE_LEVEL
 
 DEFAULT_STALE_GRACE_SECONDS = 60
 
@@ -31,6 +32,29 @@ class DeviceRequest:
     profile: str | None = None
 
 
+class AffinityKind(StrEnum):
+    """Near replicas of certain workloads, or away from them."""
+
+    TOGETHER = "together"
+    APART = "apart"
+
+
+@dataclass(frozen=True, slots=True)
+class Affinity:
+    """To workloads that carry all `labels`, or without labels to the workload's own other replicas.
+
+    It is about one domain of a `level` of a `topology`; that of single nodes needs no topology. What is not
+    `required` is preferred, by its `weight`.
+    """
+
+    kind: AffinityKind
+    labels: Mapping[str, str] = field(default_factory=dict)
+    level: str = NODE_LEVEL
+    topology: str | None = None
+    required: bool = True
+    weight: int = 1
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What one replica needs, and where it may run. No `nodes` means any.
@@ -46,6 +70,7 @@ class Request:
     tolerates: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
+    affinity: tuple[Affinity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +114,8 @@ class Workload:
     """Runs in one of `pools` (all of them when empty), charged to a leaf of the queue tree.
 
     `stale_since` is when a running gang fell below its minimum; `stale_grace_seconds` None means
-    it is never evicted for that. After its run-time limit it is ended; an estimate binds nobody.
+    it is never evicted for that. After its run-time limit it is ended; an estimate binds nobody. Affinity
+    of others finds it by its `labels`.
     """
 
     name: str
@@ -103,5 +129,6 @@ class Workload:
     stale_since: int | None = None
     stale_grace_seconds: int | None = DEFAULT_STALE_GRACE_SECONDS
     topology: TopologyRequest | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
     runtime_limit_seconds: int | None = None
     runtime_estimate_seconds: int | None = None

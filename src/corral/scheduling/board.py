@@ -129,6 +129,7 @@ class Board:
         """Puts down what the snapshot says; not a move."""
         slot.base, slot.base_phase = spot, phase
         self._occupy(spot, phase, 1)
+        self._tie(slot, spot, phase, 1)
         if phase is Phase.RUNNING:
             self._activate(slot, spot.amount, 1)
 
@@ -137,6 +138,7 @@ class Board:
         spot = slot.base
         assert spot is not None
         self._occupy(spot, slot.base_phase, -1)
+        self._tie(slot, spot, slot.base_phase, -1)
         if slot.base_phase is Phase.RUNNING:
             self._activate(slot, spot.amount, -1)
         slot.base = None
@@ -199,24 +201,37 @@ class Board:
     def _give(self, slot: Slot, spot: Spot, phase: Phase) -> None:
         slot.new, slot.new_phase = spot, phase
         self._occupy(spot, phase, 1)
+        self._tie(slot, spot, phase, 1)
         self._activate(slot, spot.amount, 1)
 
     def _take_back(self, slot: Slot, spot: Spot, phase: Phase) -> None:
         slot.new = None
         self._occupy(spot, phase, -1)
+        self._tie(slot, spot, phase, -1)
         self._activate(slot, spot.amount, -1)
 
     def _leave(self, slot: Slot, spot: Spot, _: Phase) -> None:
         slot.base_phase = Phase.RELEASING
         slot.group.work.evicted_slots.add(slot)
         self._turn(spot, 1)
+        self._tie(slot, spot, Phase.RUNNING, -1)
+        self._tie(slot, spot, Phase.RELEASING, 1)
         self._activate(slot, spot.amount, -1)
 
     def _stay(self, slot: Slot, spot: Spot, _: Phase) -> None:
         slot.base_phase = Phase.RUNNING
         slot.group.work.evicted_slots.discard(slot)
         self._turn(spot, -1)
+        self._tie(slot, spot, Phase.RELEASING, -1)
+        self._tie(slot, spot, Phase.RUNNING, 1)
         self._activate(slot, spot.amount, 1)
+
+    @staticmethod
+    def _tie(slot: Slot, spot: Spot, phase: Phase, sign: int) -> None:
+        ties = slot.group.work.ties
+        if ties is not None:
+            leaves = phase is Phase.RELEASING
+            ties.move(slot.request, spot.node, 0 if leaves else sign, sign if leaves else 0)
 
     @staticmethod
     def _activate(slot: Slot, amount: Amount, sign: int) -> None:

@@ -4,8 +4,11 @@ from collections.abc import Iterator
 
 from corral.core.nodes import NODE_LEVEL, Topology
 from corral.core.refusals import FieldError
-from corral.core.workloads import TopologyRequest, Workload
+from corral.core.workloads import Request, TopologyRequest, Workload
+from corral.scheduling.checking import numbered
 from corral.scheduling.snapshot import Snapshot
+
+MOST_WEIGHT = 100
 
 
 def check_levels(place: str, topology: Topology) -> Iterator[FieldError]:
@@ -44,12 +47,30 @@ class TopologyChecker:
             else:
                 yield from _levels(place, request, known)
 
-    def level_is_known(self, topology: str | None, level: str, workload: Workload) -> bool:
-        """Whether a level is there in every pool of a workload; that of single nodes always is."""
-        if level == NODE_LEVEL:
-            return True
-        topologies = (self._pools.get(pool, {}).get(topology or "") for pool in workload.pools or self._pools)
-        return all(known is not None and level in known.levels for known in topologies)
+    def check_affinity(self, place: str, request: Request, workload: Workload) -> Iterator[FieldError]:
+        """Levels that are there in every pool of the workload; that of single nodes always is."""
+        for at, affinity in numbered(f"{place}.affinity", request.affinity):
+            if affinity.weight < 1 or affinity.weight > MOST_WEIGHT:
+                yield FieldError(
+                    f"{at}.weight", f"It is not between 1 and {MOST_WEIGHT}.", f"Use 1 to {MOST_WEIGHT}."
+                )
+            if affinity.level == NODE_LEVEL:
+                continue
+            for pool in workload.pools or self._pools:
+                known = self._pools.get(pool, {}).get(affinity.topology or "")
+                if known is None:
+                    yield FieldError(
+                        f"{at}.topology",
+                        f"The pool {pool!r} has no topology {affinity.topology!r}.",
+                        "Name a topology of every pool in which it may run.",
+                    )
+                elif affinity.level not in known.levels:
+                    remedy = f"Use one of {', '.join((*known.levels, NODE_LEVEL))}."
+                    yield FieldError(
+                        f"{at}.level",
+                        f"{known.name!r} has no level {affinity.level!r}.",
+                        remedy,
+                    )
 
 
 def _levels(place: str, request: TopologyRequest, topology: Topology) -> Iterator[FieldError]:

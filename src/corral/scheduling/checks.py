@@ -183,6 +183,7 @@ class _WorkloadChecker:
                 "Lower the minimum, or add replicas.",
             )
         yield from self._request(f"{place}.request", group.request)
+        yield from self.topologies.check_affinity(f"{place}.request", group.request, workload)
         yield from self.topologies.check(f"{place}.topology", group.topology, workload)
         for at, below in numbered(f"{place}.groups", group.groups):
             yield from self._group(at, below, workload, names, homes)
@@ -191,6 +192,8 @@ class _WorkloadChecker:
             if replica.request is not None:
                 yield from self._request(f"{at}.request", replica.request)
             yield from self._replica(at, replica, replica.request or group.request, workload, homes)
+            if replica.request is not None:
+                yield from self.topologies.check_affinity(f"{at}.request", replica.request, workload)
 
     def _request(self, place: str, request: Request) -> Iterator[FieldError]:
         yield from quantities(place, cpu_milli=request.cpu_milli, memory_mib=request.memory_mib)

@@ -26,6 +26,7 @@ _CHECKS = {
     "cpu": "too little CPU is left",
     "memory": "too little memory is left",
     "devices": "too few devices have room",
+    "neighbours": "work that it must be near is not there, or work that it must be apart from is",
 }
 _ENDS = {
     (Action.CONSOLIDATE, SearchResult.IMPOSSIBLE): "moving other work makes no room",

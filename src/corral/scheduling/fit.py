@@ -18,6 +18,7 @@ class Check(StrEnum):
     CPU = "cpu"
     MEMORY = "memory"
     DEVICES = "devices"
+    NEIGHBOURS = "neighbours"
 
 
 def usable_devices(request: RequestClass, devices: Iterable[Device]) -> tuple[int, ...]:

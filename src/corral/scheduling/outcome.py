@@ -84,7 +84,7 @@ def _current_reason(cycle: Cycle, work: WorkState) -> Reason:
     # Which check stops the next one, beside those that would have found a place.
     found = reason.used if reason.kind is ReasonKind.NO_ROOM else 0
     cycle.placer.place(Chunk(work, chunk.slots[:found]))
-    failed = cycle.placer.failed_checks(chunk.slots[found].request)
+    failed = cycle.placer.failed_checks(chunk.slots[found])
     cycle.board.undo(mark)
     return replace(reason, failed_checks=failed)
 

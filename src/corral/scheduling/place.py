@@ -6,6 +6,7 @@ from corral.core.mixes import Mix
 from corral.core.nodes import Arrangement, Pool
 from corral.core.plans import Reason, ReasonKind
 from corral.core.resources import Amount
+from corral.scheduling.affinity import view_of
 from corral.scheduling.board import Board, DeviceState
 from corral.scheduling.capacity import Capacity
 from corral.scheduling.carve import carve, has_place
@@ -81,9 +82,11 @@ class Placer:
         used = most if most < asked else found
         return Reason(ReasonKind.NO_DOMAIN, used, asked, len(level.names), level=wish.required)
 
-    def failed_checks(self, request: RequestClass) -> dict[str, int]:
-        """On how many nodes the request fails which check first."""
-        return self._scores_of(request, rehearsal=False).failed_checks()
+    def failed_checks(self, slot: Slot) -> dict[str, int]:
+        """On how many nodes a replica fails which check first."""
+        ties = slot.group.work.ties
+        view = None if ties is None else view_of(slot, ties, self.levels, rehearsal=False)
+        return self._scores_of(slot.request).failed_checks(None if view is None else view.allowed)
 
     def _put_all(self, slots: list[Slot], *, rehearsal: bool, keep: bool) -> int:
         for found, slot in enumerate(slots):
@@ -95,14 +98,20 @@ class Placer:
         """Gives one replica a spot, on a node of the mask if there is one."""
         board = self._board
         base = slot.base
+        ties = slot.group.work.ties
+        view = None if ties is None else view_of(slot, ties, self.levels, rehearsal=rehearsal)
+        if view is not None and view.allowed is not None:
+            mask = view.allowed if mask is None else mask & view.allowed
         if keep and base is not None and (mask is None or mask[base.node]) and board.can_keep(slot):
             board.keep(slot)
             return True
         scores = self._scores_of(slot.request, rehearsal=rehearsal)
-        node = scores.best(None if mask is None else mask.nonzero()[0])
+        within = None if mask is None else mask.nonzero()[0]
+        node = scores.best(within, None if view is None else view.unmet)
         if node is None:
             return False
         spot, later = self._spot(node, scores, rehearsal=rehearsal)
+        later = later or (view is not None and view.waits is not None and bool(view.waits[node]))
         if base is not None and _is_as_good(base, spot, slot) and board.can_keep(slot):
             board.keep(slot)
         else:

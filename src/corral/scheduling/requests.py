@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from corral.core.devices import Device, DeviceMode, slice_milli
 from corral.core.nodes import Node
 from corral.core.resources import WHOLE_DEVICE_MILLI, Amount
-from corral.core.workloads import Request
+from corral.core.workloads import Affinity, Request
 from corral.scheduling.mig import grid_of
 
 type_key = tuple[object, ...]
@@ -130,4 +130,17 @@ def request_key(request: Request) -> type_key:
         request.tolerates,
         tuple(sorted(request.data)),
         tuple(sorted(request.images)),
+        tuple(affinity_key(affinity) for affinity in request.affinity),
+    )
+
+
+def affinity_key(affinity: Affinity) -> type_key:
+    """Equal for affinities that ask for the same."""
+    return (
+        affinity.kind,
+        tuple(sorted(affinity.labels.items())),
+        affinity.level,
+        affinity.topology,
+        affinity.required,
+        affinity.weight,
     )

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from corral.core.refusals import Invalid
 from corral.core.resources import Amount
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Request, Workload
+from corral.scheduling.affinity import Neighbours
 from corral.scheduling.board import Board
 from corral.scheduling.mig import Carving
 from corral.scheduling.requests import RequestClass, request_key, type_key
@@ -32,6 +33,7 @@ class Roster:
     def __init__(self, board: Board, tree: Tree) -> None:
         self._board = board
         self._tree = tree
+        self._neighbours = Neighbours(len(board.nodes))
         self.by_name: dict[str, WorkState] = {}
         # Sets that keep their order.
         self.waiting: dict[WorkState, None] = {}
@@ -72,6 +74,7 @@ class Roster:
     def put(self, entry: Entry) -> None:
         """Puts a workload on the board; between cycles only."""
         work, workload = entry.work, entry.work.workload
+        self._neighbours.meet(work)
         for slot, spot, phase in entry.held:
             self._board.adopt(slot, spot, phase)
         self.by_name[work.name] = work
@@ -88,6 +91,7 @@ class Roster:
         for slot in work.slots:
             if slot.base is not None:
                 self._board.release(slot)
+        self._neighbours.part(work)
         del self._in_queue[work.queue][work]
         self.waiting.pop(work, None)
         self.below_minimum.pop(work, None)

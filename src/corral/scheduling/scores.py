@@ -105,8 +105,11 @@ class Scores:
         if self._room is not None and self._cuts is not None:
             self._room.expect(self.request, self._cuts, node, devices, float(self._after[node]))
 
-    def failed_checks(self) -> dict[str, int]:
-        """On how many nodes which check is the first to fail, even after waiting for what is leaving."""
+    def failed_checks(self, neighbours: Flags | None = None) -> dict[str, int]:
+        """On how many nodes which check is the first to fail, even after waiting for what is leaving.
+
+        `neighbours` says where they allow it.
+        """
         stock, request, later = self.stock, self.request, self.stock.later
         everywhere = np.arange(len(self._array))
         passed = {
@@ -117,6 +120,8 @@ class Scores:
             Check.MEMORY: later.memory >= request.memory_mib,
             Check.DEVICES: self.fitting(later, everywhere).sum(axis=1) >= request.count,
         }
+        if neighbours is not None:
+            passed[Check.NEIGHBOURS] = neighbours
         counts = {}
         candidates = np.ones_like(stock.differs)
         for check, passes in passed.items():

@@ -32,6 +32,7 @@ from corral.core.plans import (
 from corral.core.queues import Queue, Quota
 from corral.core.refusals import FieldError, Invalid
 from corral.core.workloads import (
+    Affinity,
     DeviceRequest,
     Replica,
     ReplicaGroup,
@@ -98,6 +99,7 @@ def write_explanation(explanation: Explanation) -> str:
 
 
 _NOUNS: tuple[type, ...] = (
+    Affinity,
     ClassCount,
     Claim,
     Device,

@@ -8,6 +8,7 @@ from corral.core.resources import NOTHING, Amount
 from corral.core.workloads import ReplicaGroup, ReplicaState, TopologyRequest, Workload
 from corral.scheduling.mig import Carving
 from corral.scheduling.requests import RequestClass
+from corral.scheduling.ties import Ties
 from corral.scheduling.tree import QueueState
 
 
@@ -197,6 +198,7 @@ class WorkState:
         "slots",
         "stamp",
         "stuck",
+        "ties",
         "workload",
     )
 
@@ -217,6 +219,7 @@ class WorkState:
         self.preemptible = all(leaf.preemptible for leaf in self.leaves)
         self.evicted_slots: set[Slot] = set()
         self.stuck = False
+        self.ties: Ties | None = None  # to workloads that it wants to be near or apart from, and they to it
         self.stamp = 0
         self._chunk: Chunk | None = None
         self._chunk_stamp = -1
