@@ -135,7 +135,7 @@ def rehearse(cycle: Cycle, action: Action, taker: WorkState, victims: list[Chunk
 
 
 def _place_all(cycle: Cycle, taker: WorkState, victims: set[WorkState]) -> bool:
-    order = Order(cycle.tree, cycle.works, across=cycle.pool.priority_across_queues)
+    order = Order(cycle.works, across=cycle.pool.priority_across_queues)
     placed = False
     while (work := order.pop()) is not None:
         if work not in victims and work is not taker:

@@ -8,7 +8,7 @@ from corral.scheduling.reserve import reserve
 
 def allocate(cycle: Cycle) -> None:
     """Places chunk after chunk; a workload that does not fit is set aside with its reason."""
-    order = Order(cycle.tree, cycle.pending(), across=cycle.pool.priority_across_queues)
+    order = Order(cycle.pending(), across=cycle.pool.priority_across_queues)
     while (work := order.pop()) is not None:
         chunk = work.chunk()
         assert chunk is not None

@@ -88,11 +88,6 @@ class NodeState:
             for number, device in enumerate(node.devices)
         ]
 
-    def become(self, node: Node) -> None:
-        """The same devices under other labels, taints or sizes."""
-        self.node = node
-        self.size = (node.cpu_milli, node.memory_mib, node.pods)
-
 
 class Shield(NamedTuple):
     """What is kept of a node: (CPU, memory, pods), and (device number, MiB, compute %) of its devices.
@@ -124,6 +119,13 @@ class Board:
         while len(log) > mark:
             move, slot, spot, phase = log.pop()
             move(slot, spot, phase)
+
+    def change(self, number: int, node: Node) -> None:
+        """The same devices under other labels, taints or sizes; between cycles."""
+        state = self.nodes[number]
+        state.node = node
+        state.size = (node.cpu_milli, node.memory_mib, node.pods)
+        self.dirty.add(number)
 
     def adopt(self, slot: Slot, spot: Spot, phase: Phase) -> None:
         """Puts down what the snapshot says; not a move."""

@@ -73,11 +73,10 @@ class Cycle:
 
     def change_node(self, node: Node) -> None:
         """Takes over what a node says of itself now; its name and devices are as before."""
-        self.board.nodes[self.roster.node_number(node.name)].become(node)
+        self.board.change(self.roster.node_number(node.name), node)
+        self.placer.look_again()
         self._total = _total(self.board)
         self._divided = False
-        # Labels, taints and sizes are behind everything that placement remembers.
-        self.placer = Placer(self.board, self.pool, self.mix)
 
     def change_mix(self, mix: Mix | None) -> None:
         """Takes over what placement has learnt."""

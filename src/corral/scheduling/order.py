@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from corral.core.resources import NOTHING, Amount
 from corral.scheduling.divide import INFINITE
-from corral.scheduling.tree import KINDS, QueueState, Tree
+from corral.scheduling.tree import KINDS, QueueState
 from corral.scheduling.work import WorkState
 
 _SHIFT = 96
@@ -55,24 +55,23 @@ def _share(held: int, bound: int) -> int:
 class Order:
     """The turns of a set of workloads; evaluated anew after every change of the board."""
 
-    def __init__(self, tree: Tree, works: Iterable[WorkState], *, across: bool = False) -> None:
+    def __init__(self, works: Iterable[WorkState], *, across: bool = False) -> None:
         """With `across`, the priority of workloads counts before everything about their queues."""
-        self._roots = tree.roots
         self._across = across
         self._heaps: dict[QueueState, list[tuple[WorkKey, WorkState]]] = {}
-        self._alive: dict[QueueState, int] = {}  # how many workloads wait at or below a queue
+        # Below each queue, those in which work waits, and how much: of many queues few have any.
+        self._alive: dict[QueueState | None, dict[QueueState, int]] = {}
         self._heads: dict[QueueState, tuple[int, Head]] = {}
         for work in works:
             if work.chunk() is not None:
                 self._heaps.setdefault(work.queue, []).append((work_key(work), work))
         for leaf, heap in self._heaps.items():
             heapq.heapify(heap)
-            for queue in leaf.path:
-                self._alive[queue] = self._alive.get(queue, 0) + len(heap)
+            self._touch(leaf, len(heap))
 
     def pop(self) -> WorkState | None:
         """The workload whose turn it is, which leaves the order."""
-        leaf = self._leaf_of(self._roots)
+        leaf = self._leaf_below(None)
         if leaf is None:
             return None
         _, work = heapq.heappop(self._heaps[leaf])
@@ -87,16 +86,20 @@ class Order:
 
     def _touch(self, leaf: QueueState, change: int) -> None:
         for queue in leaf.path:
-            self._alive[queue] = self._alive.get(queue, 0) + change
+            alive = self._alive.setdefault(queue.parent, {})
+            alive[queue] = alive.get(queue, 0) + change
+            if not alive[queue]:
+                del alive[queue]
             self._heads.pop(queue, None)
 
-    def _leaf_of(self, siblings: list[QueueState]) -> QueueState | None:
+    def _leaf_below(self, parent: QueueState | None) -> QueueState | None:
         """The leaf whose turn it is; siblings are compared only where several wait."""
-        waiting = [queue for queue in siblings if self._alive.get(queue)]
+        waiting = self._alive.get(parent)
         if not waiting:
             return None
         if len(waiting) == 1:
-            return self._leaf_of(waiting[0].children) if waiting[0].children else waiting[0]
+            (only,) = waiting
+            return self._leaf_below(only) if only.children else only
         return min(map(self._head, waiting), key=key_of)[1]
 
     def _head(self, queue: QueueState) -> Head:
@@ -104,7 +107,7 @@ class Order:
         known = self._heads.get(queue)
         if known is not None and known[0] == queue.stamp:
             return known[1]
-        leaf = self._leaf_of(queue.children) if queue.children else queue
+        leaf = self._leaf_below(queue) if queue.children else queue
         assert leaf is not None
         work = self._heaps[leaf][0][1]
         chunk = work.chunk()

@@ -24,14 +24,19 @@ class Placer:
 
     def __init__(self, board: Board, pool: Pool, mix: Mix | None = None) -> None:
         self._board = board
+        self._pool = pool
         self._spread = pool.arrangement is Arrangement.SPREADING
         self._mix = mix or Mix()
         self._stock: Stock | None = None
         self._room: Room | None = None
+        self.look_again()
+
+    def look_again(self) -> None:
+        """Forgets what hangs on the labels, taints and sizes of nodes; what is left of each is kept."""
         self._scores: dict[tuple[int, bool], Scores] = {}
-        self.levels = Levels(pool, [node.node for node in board.nodes])
+        self.levels = Levels(self._pool, [node.node for node in self._board.nodes])
         self.capacity = Capacity(self._scores_of, self._look)
-        self._gatherer = Gatherer(board, self.levels, self.capacity, spread=self._spread)
+        self._gatherer = Gatherer(self._board, self.levels, self.capacity, spread=self._spread)
 
     def learn(self, mix: Mix) -> Mix:
         """Learns from a mix and from what is left now; returns it with what was learnt."""

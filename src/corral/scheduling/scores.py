@@ -44,6 +44,7 @@ class Scores:
         self._rehearsal = rehearsal
         self._array: Integers = np.full(len(stock.differs), NOWHERE, np.int64)
         self._seen = -1
+        self._failed: tuple[int, dict[str, int]] | None = None
         self.allowed = stock.allowed_on(request)
         self.missing = stock.missing_on(request)
         self._takes = [request.takes_device(device) for device in stock.kinds]
@@ -110,6 +111,13 @@ class Scores:
 
         `neighbours` says where they allow it.
         """
+        if neighbours is not None:
+            return self._count_failed(neighbours)
+        if self._failed is None or self._failed[0] != self.stock.changes:
+            self._failed = self.stock.changes, self._count_failed(None)
+        return self._failed[1]
+
+    def _count_failed(self, neighbours: Flags | None) -> dict[str, int]:
         stock, request, later = self.stock, self.request, self.stock.later
         everywhere = np.arange(len(self._array))
         passed = {

@@ -50,7 +50,6 @@ class Stock:
         self.untouched: Flags = np.zeros((len(nodes), width), np.bool_)
         self.free: Integers = np.zeros(len(nodes), np.int64)  # untouched devices of each node
         self._is_cut = any(device.grid is not None for node in nodes for device in node.devices)
-        self._tainted = any(node.node.taints for node in nodes)
         self.changes = 0
         self.changed_at: Integers = np.zeros(len(nodes), np.int64)
         # Devices that are alike for every request are one kind; the number after the last means no device.
@@ -94,7 +93,7 @@ class Stock:
 
     def allowed_on(self, request: RequestClass) -> Flags | None:
         """Where labels, taints and named nodes allow the request; None means everywhere."""
-        if not self._tainted and not request.is_choosy:
+        if not request.is_choosy and not any(node.node.taints for node in self._board.nodes):
             return None
         return np.array([request.allowed_on(node.node) for node in self._board.nodes], np.bool_)
 

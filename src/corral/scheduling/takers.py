@@ -13,7 +13,7 @@ Attempt = Callable[[WorkState], SearchResult | None]
 def take_turns(cycle: Cycle, action: Action, takers: Iterable[WorkState], attempt: Attempt) -> None:
     """Each taker once, in the normal order, which is evaluated anew after every success."""
     ready = [work for work in takers if cycle.now >= work.delay_until]
-    order = Order(cycle.tree, ready, across=cycle.pool.priority_across_queues)
+    order = Order(ready, across=cycle.pool.priority_across_queues)
     while (work := order.pop()) is not None:
         if work.chunk() is None or work.evicted_slots:
             continue

@@ -45,7 +45,7 @@ def positions(cycle: Cycle, work: WorkState) -> tuple[Position | None, Position 
     waiting = cycle.pending()
     if work not in waiting:
         return None, None
-    order = Order(cycle.tree, waiting, across=cycle.pool.priority_across_queues)
+    order = Order(waiting, across=cycle.pool.priority_across_queues)
     before = beside = 0
     while (turn := order.pop()) is not work:
         assert turn is not None
