@@ -19,8 +19,8 @@ from corral.engines.simulated import NO_FAULTS, Faults, Program, SimulatedEngine
 from corral.replay.attained import NO_LEVELS, Levels
 from corral.replay.jobs import Cluster, Job
 from corral.replay.life import Life, Spot, Stage
-from corral.replay.planner import Planner
 from corral.replay.record import Fragments, JobRecord, Recording
+from corral.scheduling.engine import Engine
 
 Progress = Callable[[int, int], None]
 
@@ -54,7 +54,7 @@ class Replay:
     """One replay of `jobs` on `cluster`; `run` it once."""
 
     def __init__(
-        self, cluster: Cluster, jobs: Sequence[Job], planner: Planner, settings: Settings | None = None
+        self, cluster: Cluster, jobs: Sequence[Job], planner: Engine, settings: Settings | None = None
     ) -> None:
         self.settings = settings or Settings()
         self._jobs = sorted(jobs, key=lambda job: (job.arrives, job.name))
@@ -244,7 +244,7 @@ class Replay:
         self._dirty = False
         self._last_cycle = self.now
         began = time.process_time()
-        plan = self.planner.plan(self.now, self._claims)
+        plan = self.planner.plan(self.now, claims=self._claims)
         self.recording.plan_cpu_seconds += time.process_time() - began
         self.recording.cycles += 1
         self._claims = tuple(Claim(each.workload, each.replica, each.node) for each in plan.promises)

@@ -141,10 +141,10 @@ def pairs_chart(title: str, pairs: Sequence[Pair], axis: Axis, *, single: bool) 
         apart = abs(before - after) > 12
         if single or apart:
             beside = (after + 10, "tick") if single or after > before else (after - 10, "tick end")
-            _text(chart, beside[0], y + 4, f"{pair.after:.3g}", beside[1])
+            _text(chart, beside[0], y + 4, _short(pair.after), beside[1])
         if apart and not single:
             beside = (before + 10, "tick") if before > after else (before - 10, "tick end")
-            _text(chart, beside[0], y + 4, f"{pair.before:.3g}", beside[1])
+            _text(chart, beside[0], y + 4, _short(pair.before), beside[1])
     return chart
 
 
@@ -169,6 +169,10 @@ def _steps(values: Sequence[float], up: Axis, height: int, *, backwards: bool = 
         points.reverse()
     words = " L".join(f"{x:.1f} {y:.1f}" for x, y in points)
     return f"{'L' if backwards else 'M'}{words}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.1f}" if value < 10 else f"{value:,.0f}"
 
 
 def _x(value: float, across: Axis) -> float:
