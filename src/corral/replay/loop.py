@@ -244,7 +244,7 @@ class Replay:
         self._dirty = False
         self._last_cycle = self.now
         began = time.process_time()
-        plan = self.planner.plan(self.now, claims=self._claims)
+        plan = self.planner.plan(self.now, claims=self._claims, reasons=False)
         self.recording.plan_cpu_seconds += time.process_time() - began
         self.recording.cycles += 1
         self._claims = tuple(Claim(each.workload, each.replica, each.node) for each in plan.promises)

@@ -127,10 +127,20 @@ class Engine:
             raise ValueError(f"there is no pool {pool!r}")
         return self._cycle(pool).placer.learn(mix)
 
-    def plan(self, now: int, actions: Iterable[Action] = ALL_ACTIONS, claims: tuple[Claim, ...] = ()) -> Plan:
-        """The plan of one cycle; nothing of it is kept, what came of it is told by later changes."""
+    def plan(
+        self,
+        now: int,
+        actions: Iterable[Action] = ALL_ACTIONS,
+        claims: tuple[Claim, ...] = (),
+        *,
+        reasons: bool = True,
+    ) -> Plan:
+        """The plan of one cycle; nothing of it is kept, what came of it is told by later changes.
+
+        Without `reasons` it does not say why work waits, which costs most where much waits.
+        """
         with self.played(now, actions) as cycles:
-            return plan_of(cycles, claims)
+            return plan_of(cycles, claims, reasons=reasons)
 
     @contextmanager
     def played(self, now: int, actions: Iterable[Action] = ALL_ACTIONS) -> Iterator[list[Cycle]]:

@@ -22,8 +22,8 @@ from corral.scheduling.reserve import reservations as reservations_of
 from corral.scheduling.work import Chunk, Phase, Slot, Spot, WorkState
 
 
-def plan_of(cycles: list[Cycle], claims: tuple[Claim, ...]) -> Plan:
-    """Everything in the order of workload and replica names."""
+def plan_of(cycles: list[Cycle], claims: tuple[Claim, ...], *, reasons: bool = True) -> Plan:
+    """Everything in the order of workload and replica names; without `reasons`, not why work waits."""
     placements: list[Placement] = []
     promises: list[Promise] = []
     evictions: list[Eviction] = []
@@ -41,7 +41,8 @@ def plan_of(cycles: list[Cycle], claims: tuple[Claim, ...]) -> Plan:
                         placements.append(Placement(*entry))
                     else:
                         promises.append(Promise(*entry))
-            unplaced.extend(_unplaced(cycle, work))
+            if reasons:
+                unplaced.extend(_unplaced(cycle, work))
         reservations.extend(_reservations(cycle))
     return Plan(
         placements=tuple(sorted(placements, key=lambda each: (each.workload, each.replica))),

@@ -39,6 +39,8 @@ def take_for(
     if cycle.taken_for and cycle.place(chunk, rehearsal=True) is None:
         cycle.lists.changed([taker])
         return None
+    if not candidates.exist():
+        return SearchResult.IMPOSSIBLE
     domains = cycle.placer.domains_for(chunk)
     if domains is None:
         doubt = Doubt(cycle, chunk, candidates, most_lost)

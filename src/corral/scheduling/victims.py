@@ -39,6 +39,9 @@ class Candidates:
         self._began_by = began_by
         self._below = below
 
+    def exist(self) -> bool:
+        return any(next(self.in_order(leaf), None) is not None for leaf in self.leaves)
+
     def in_order(self, leaf: QueueState) -> Iterator[Giving]:
         """The first victim chunk of each, in victim order."""
         for entry in self.lists.giving(leaf):
