@@ -1,6 +1,7 @@
 """Placement by the room that is left for the work that usually arrives."""
 
 from dataclasses import dataclass
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import given, settings
@@ -145,6 +146,17 @@ def test_cached_scores_equal_those_of_a_fresh_start_from_what_was_learnt(steps: 
     kept = spots(world)
     world.placer = Placer(world.board, Pool("default"), mix)
     assert spots(world) == kept
+
+
+@settings(max_examples=5, deadline=None)
+@given(STEPS)
+def test_among_many_nodes_those_in_the_same_state_are_scored_once_and_alike(steps: list[Step]) -> None:
+    world = World(cluster(300))
+    mix = follow(world, steps)
+    kept = spots(world)
+    world.placer = Placer(world.board, Pool("default"), mix)
+    with patch("corral.scheduling.room._MANY", 1 << 30):
+        assert spots(world) == kept
 
 
 @settings(max_examples=20, deadline=None)

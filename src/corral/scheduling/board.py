@@ -41,14 +41,6 @@ class DeviceState:
         self.leavers = self.leaving_mib = self.leaving_compute = 0
         self.promises = self.promised_mib = self.promised_compute = 0
 
-    @property
-    def free_now(self) -> bool:
-        return self.users == 0 and self.promises == 0
-
-    @property
-    def free_later(self) -> bool:
-        return self.users == self.leavers and self.promises == 0
-
     def fits_later(self, mib: int, compute: int) -> bool:
         held = self.mib - self.leaving_mib + self.promised_mib
         return (

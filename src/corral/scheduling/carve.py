@@ -7,15 +7,6 @@ from corral.scheduling.requests import RequestClass
 from corral.scheduling.work import Spot
 
 
-def has_place(device: DeviceState, profile: str, *, later: bool) -> bool:
-    """Whether an instance of the profile fits on a device."""
-    grid = device.grid
-    if grid is None or grid.start(profile, device.free_slices(later=later)) is None:
-        return False
-    mib, compute = grid.share(profile, device.memory_mib)
-    return device.fits_later(mib, compute) if later else device.fits_now(mib, compute)
-
-
 def carve(
     node: NodeState, devices: list[DeviceState], request: RequestClass, *, rehearsal: bool
 ) -> tuple[Spot, bool]:

@@ -6,11 +6,12 @@ from corral.core.mixes import Mix
 from corral.core.nodes import Arrangement, Pool
 from corral.core.plans import Reason, ReasonKind
 from corral.core.resources import Amount
+from corral.core.workloads import DeviceRequest
 from corral.scheduling.affinity import view_of
-from corral.scheduling.board import Board, DeviceState
+from corral.scheduling.board import Board
 from corral.scheduling.capacity import Capacity
-from corral.scheduling.carve import carve, has_place
-from corral.scheduling.fit import fitting_devices, totals_fit
+from corral.scheduling.carve import carve
+from corral.scheduling.demand import Demand
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.room import Room, has_lesson
 from corral.scheduling.scores import Scores
@@ -34,6 +35,7 @@ class Placer:
     def look_again(self) -> None:
         """Forgets what hangs on the labels, taints and sizes of nodes; what is left of each is kept."""
         self._scores: dict[tuple[int, bool], Scores] = {}
+        self._demands: dict[DeviceRequest | None, Demand] = {}
         self.levels = Levels(self._pool, [node.node for node in self._board.nodes])
         self.capacity = Capacity(self._scores_of, self._look)
         self._gatherer = Gatherer(self._board, self.levels, self.capacity, spread=self._spread)
@@ -136,7 +138,8 @@ class Placer:
         key = request.index, rehearsal
         scores = self._scores.get(key)
         if scores is None:
-            scores = Scores(stock, self._room, request, spread=self._spread, rehearsal=rehearsal)
+            demand = self._demand_of(stock, request)
+            scores = Scores(stock, self._room, request, demand, spread=self._spread, rehearsal=rehearsal)
             self._scores[key] = scores
         return scores
 
@@ -154,44 +157,37 @@ class Placer:
         """Values the nodes by the mix, if there is one; what was scored before counts no more."""
         self._room = Room(stock, self._mix) if has_lesson(self._mix, stock) else None
         self._scores.clear()
+        self._demands.clear()
+
+    def _demand_of(self, stock: Stock, request: RequestClass) -> Demand:
+        """What it asks of devices, which other classes may ask too."""
+        asked = request.request.devices
+        demand = self._demands.get(asked)
+        if demand is None:
+            cuts = None if self._room is None else self._room.cuts_of(request)
+            demand = self._demands[asked] = Demand(stock, request, cuts)
+        return demand
 
     def _spot(self, number: int, scores: Scores, *, rehearsal: bool) -> tuple[Spot, bool]:
         """The devices to take on a node, and whether the replica has to wait for any of it."""
         node, request = self._board.nodes[number], scores.request
-        waits = not totals_fit(node, request)[0]
-        if not request.count:
-            return Spot(number, (), Amount(0, request.cpu_milli, request.memory_mib)), waits
-        fitting = fitting_devices(node, scores.usable(number), request, later=True)
-        cuts = scores.cuts_on(number)
-        fitting.sort(key=lambda each: _device_turn(each, request, cuts[each.index], rehearsal=rehearsal))
+        found, waits = scores.devices_on(number)
         if request.profile is not None:
+            fitting = [node.devices[index] for index in found]
             spot, uncarved = carve(node, fitting, request, rehearsal=rehearsal)
             return spot, waits or uncarved
+        devices = found[: request.count]
+        scores.chosen(number, devices)
         uses = []
         milli = 0
-        for device in fitting[: request.count]:
-            mib, compute = request.slice_on(device.memory_mib) if request.sliced else (device.memory_mib, 100)
-            uses.append((device.index, mib, compute))
-            milli += request.charge(device.memory_mib)
-            waits = waits or not device.fits_now(mib, compute)
-        scores.chosen(number, [use[0] for use in uses])
+        for index in devices:
+            memory_mib = node.devices[index].memory_mib
+            mib, compute = request.slice_on(memory_mib) if request.sliced else (memory_mib, 100)
+            uses.append((index, mib, compute))
+            milli += request.charge(memory_mib)
         return Spot(number, tuple(uses), Amount(milli, request.cpu_milli, request.memory_mib)), waits
 
 
 def _is_as_good(base: Spot, spot: Spot, slot: Slot) -> bool:
     """Whether staying gives the same as moving: on the same node, one whole device is like another."""
     return base.node == spot.node and (not slot.request.sliced or base.devices == spot.devices)
-
-
-def _device_turn(
-    device: DeviceState, request: RequestClass, cut: int, *, rehearsal: bool
-) -> tuple[bool, int, int, int]:
-    """Idle before leaving; where least room is cut off; slices on the fullest; then in the node's order."""
-    if not request.sliced:
-        return not device.free_now and not rehearsal, cut, 0, device.index
-    held = device.mib - device.leaving_mib + device.promised_mib
-    if request.profile is not None:
-        fits_now = has_place(device, request.profile, later=False)
-    else:
-        fits_now = device.fits_now(*request.slice_on(device.memory_mib))
-    return not fits_now and not rehearsal, cut, -held, device.index

@@ -5,13 +5,13 @@ idle before still releasing, the room that is left for what usually arrives, a s
 before opening one, packing or spreading, name.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from corral.core.devices import Device
+from corral.core.resources import WHOLE_DEVICE_MILLI
+from corral.scheduling.demand import LEVEL_MASK, NO_FIT, TOO_MUCH, Demand
 from corral.scheduling.fit import Check
-from corral.scheduling.mig import grid_of
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.room import Room
 from corral.scheduling.stock import Flags, Integers, Left, Stock
@@ -22,7 +22,6 @@ _LOSS_SHIFT = 41
 _OPENS_DEVICE = 1 << 40
 _PACKING_SHIFT = 24
 _MOST_DEVICES = (1 << 15) - 1
-_TOO_MUCH = 1 << 60
 
 
 class Scores:
@@ -32,35 +31,28 @@ class Scores:
     """
 
     def __init__(
-        self, stock: Stock, room: Room | None, request: RequestClass, *, spread: bool, rehearsal: bool
+        self,
+        stock: Stock,
+        room: Room | None,
+        request: RequestClass,
+        demand: Demand,
+        *,
+        spread: bool,
+        rehearsal: bool,
     ) -> None:
         self.request = request
         self.stock = stock
+        self.demand = demand
         self._room = room
-        self._cuts: Integers | None = None if room is None else room.cuts_of(request)
-        self._no_cuts: tuple[int, ...] = (0,) * stock.kind.shape[1]
         self._after = np.zeros(0 if room is None else len(stock.differs))  # the value of a node with it
         self._spread = spread
         self._rehearsal = rehearsal
         self._array: Integers = np.full(len(stock.differs), NOWHERE, np.int64)
         self._seen = -1
         self._failed: tuple[int, dict[str, int]] | None = None
+        self._asked = np.array([request.cpu_milli, request.memory_mib], np.float64)
         self.allowed = stock.allowed_on(request)
         self.missing = stock.missing_on(request)
-        self._takes = [request.takes_device(device) for device in stock.kinds]
-        asked = [
-            request.share_of(device) if takes else (_TOO_MUCH, 0)
-            for takes, device in zip(self._takes, stock.kinds, strict=True)
-        ]
-        self._mib: Integers = np.array([mib for mib, _ in asked] + [_TOO_MUCH], np.int64)
-        compute = [compute for _, compute in asked] + [0]
-        # Whoever asks for all of a device's memory has it alone.
-        self._compute: Integers | None = (
-            np.array(compute, np.int64) if request.sliced and any(compute) else None
-        )
-        # [kind, free slices]: how many instances of the profile fit.
-        self._carvable = _carvable(stock.kinds, request.profile) if request.profile is not None else None
-        self._usable: dict[tuple[int, ...], tuple[int, ...]] = {}
 
     def best(self, within: Integers | None = None, unmet: Integers | None = None) -> int | None:
         """The node with the least score, among those `within` if given; None where it fits nowhere.
@@ -85,26 +77,33 @@ class Scores:
             return None
         return node if array[node] < NOWHERE else None
 
-    def usable(self, node: int) -> tuple[int, ...]:
-        """The numbers of the devices of a node whose model, mode and size allow the request."""
-        kinds = self.stock.kinds_on[node]
-        found = self._usable.get(kinds)
-        if found is None:
-            found = tuple(index for index, kind in enumerate(kinds) if self._takes[kind])
-            self._usable[kinds] = found
-        return found
+    def devices_on(self, node: int) -> tuple[list[int], bool]:
+        """The devices of a node that the request fits on, best first, and whether it has to wait for them.
 
-    def cuts_on(self, node: int) -> Sequence[int]:
-        """What each device of a node costs, in room for what usually arrives; nothing with an empty mix."""
-        if self._room is None or self._cuts is None:
-            return self._no_cuts
-        cuts: Sequence[int] = self._room.cuts_on(self._cuts, node)
-        return cuts
+        Idle before leaving, then by their keys, then in the node's order.
+        """
+        stock, request, keys = self.stock, self.request, self.demand.keys
+        conditions = stock.rows[node][2] if request.count else []
+        if not stock.differs[node]:
+            if request.count == 1:
+                found = [keys[number] for number in conditions]
+                return [found.index(min(found))], False
+            fitting = [index for index, number in enumerate(conditions) if keys[number] < NO_FIT]
+            fitting.sort(key=lambda index: keys[conditions[index]])
+            return fitting, False
+        waits = bool((stock.totals_now[node] < self._asked).any())
+        at_once = stock.condition_now[node].tolist() if request.count else []
+        late = [keys[number] >= NO_FIT for number in at_once]
+        fitting = [index for index, number in enumerate(conditions) if keys[number] < NO_FIT]
+        fitting.sort(key=lambda index: (late[index] and not self._rehearsal, keys[conditions[index]]))
+        return fitting, waits or any(late[index] for index in fitting[: request.count])
 
-    def chosen(self, node: int, devices: Iterable[int]) -> None:
+    def chosen(self, node: int, devices: Sequence[int]) -> None:
         """Notes that the request will be there: what the node is worth then is already known."""
-        if self._room is not None and self._cuts is not None:
-            self._room.expect(self.request, self._cuts, node, devices, float(self._after[node]))
+        if self._room is not None:
+            conditions = self.stock.rows[node][2]
+            keys = [self.demand.keys[conditions[device]] for device in devices]
+            self._room.expect(self.request, node, keys, float(self._after[node]))
 
     def failed_checks(self, neighbours: Flags | None = None) -> dict[str, int]:
         """On how many nodes which check is the first to fail, even after waiting for what is leaving.
@@ -119,14 +118,14 @@ class Scores:
 
     def _count_failed(self, neighbours: Flags | None) -> dict[str, int]:
         stock, request, later = self.stock, self.request, self.stock.later
-        everywhere = np.arange(len(self._array))
+        fitting = self.demand.array().take(stock.condition) < NO_FIT
         passed = {
             Check.LABELS: np.ones_like(stock.differs) if self.allowed is None else self.allowed,
-            Check.DEVICE_KIND: (self._mib.take(stock.kind) < _TOO_MUCH).sum(axis=1) >= request.count,
+            Check.DEVICE_KIND: (self.demand.mib.take(stock.kind) < TOO_MUCH).sum(axis=1) >= request.count,
             Check.PODS: later.pods > 0,
             Check.CPU: later.cpu >= request.cpu_milli,
             Check.MEMORY: later.memory >= request.memory_mib,
-            Check.DEVICES: self.fitting(later, everywhere).sum(axis=1) >= request.count,
+            Check.DEVICES: fitting.sum(axis=1) >= request.count,
         }
         if neighbours is not None:
             passed[Check.NEIGHBOURS] = neighbours
@@ -139,31 +138,20 @@ class Scores:
             candidates &= passes
         return dict(sorted(counts.items()))
 
-    def fitting(self, left: Left, among: Integers) -> Flags:
-        """[node, device]: whether it has room for one slice, or for the whole."""
-        stock = self.stock
-        kind = stock.kind.take(among, axis=0)
-        fits: Flags = left.mib.take(among, axis=0) >= self._mib.take(kind)
-        if self._compute is not None:
-            fits &= left.compute.take(among, axis=0) >= self._compute.take(kind)
-        if self._carvable is not None:
-            fits &= self._carvable[kind, left.slices.take(among, axis=0)] > 0
-        return fits
-
     def rooms(self, left: Left) -> Integers:
         """For how many replicas each node has room."""
-        request = self.request
+        request, demand = self.request, self.demand
         rooms: Integers = left.pods.copy()
         for have, asked in ((left.cpu, request.cpu_milli), (left.memory, request.memory_mib)):
             if asked:
                 np.minimum(rooms, have // asked, out=rooms)
         if request.count:
-            places = left.mib // self._mib.take(self.stock.kind)
-            if self._compute is not None:
-                asked_compute = np.maximum(self._compute.take(self.stock.kind), 1)
+            places = left.mib // demand.mib.take(self.stock.kind)
+            if request.sliced and demand.compute.any():
+                asked_compute = np.maximum(demand.compute.take(self.stock.kind), 1)
                 np.minimum(places, left.compute // asked_compute, out=places)
-            if self._carvable is not None:
-                np.minimum(places, self._carvable[self.stock.kind, left.slices], out=places)
+            if demand.carvable is not None:
+                np.minimum(places, demand.carvable[self.stock.kind, left.slices], out=places)
             np.maximum(places, 0, out=places)
             enough = (places > 0).sum(axis=1) >= request.count
             np.minimum(rooms, places.sum(axis=1) // request.count * enough, out=rooms)
@@ -181,49 +169,51 @@ class Scores:
         return self._array
 
     def _score(self, among: Integers) -> None:
-        stock, request, later = self.stock, self.request, self.stock.later
-        array = self._array
+        stock, request, array = self.stock, self.request, self._array
         array[among] = NOWHERE
-        fits = later.cpu.take(among) >= request.cpu_milli
-        fits &= later.memory.take(among) >= request.memory_mib
-        fits &= later.pods.take(among) > 0
+        left = stock.totals.take(among, axis=0)
+        left -= self._asked
+        fits = np.logical_and.reduce(left >= 0, axis=1)
         if self.allowed is not None:
             fits &= self.allowed.take(among)
-        among = among[fits]
-        fitting: Flags | None = None
+        keys: Integers = np.zeros((len(among), 0), np.int64)
         if request.count:
-            fitting = self.fitting(later, among)
-            fits = _enough(fitting, request.count)
-            among, fitting = among[fits], fitting[fits]
-        if not len(among):
+            keys = self.demand.array().take(stock.condition.take(among, axis=0))
+        late = self._late(among, keys) if stock.differing and not self._rehearsal else None
+        if request.count:
+            keys = _least(keys, request.count)
+            fits &= keys[:, -1] < NO_FIT
+        some = fits.nonzero()[0]
+        if not len(some):
             return
-        score = self._late(among, fitting)
-        if self._room is not None and self._cuts is not None:
-            loss, self._after[among] = self._room.losses(request, self._cuts, among, fitting)
-            score += loss << _LOSS_SHIFT
-        if request.sliced and fitting is not None:
-            fitting &= ~stock.untouched.take(among, axis=0)
-            score[~_enough(fitting, request.count)] += _OPENS_DEVICE
+        if len(some) < len(among):
+            among, left, keys = among[some], left[some], keys[some]
         free = stock.free.take(among)
-        score += ((_MOST_DEVICES - free if self._spread else free) << _PACKING_SHIFT) + among
+        score = (_MOST_DEVICES - free if self._spread else free) << _PACKING_SHIFT
+        score += among
+        if late is not None:
+            score += late[some]
+        if request.sliced:
+            score[(keys[:, -1] & LEVEL_MASK) == WHOLE_DEVICE_MILLI] += _OPENS_DEVICE
+        if self._room is not None:
+            loss, self._after[among] = self._room.losses(among, left, keys)
+            score += loss << _LOSS_SHIFT
         array[among] = score
 
-    def _late(self, among: Integers, fitting: Flags | None) -> Integers:
-        """What waiting for a release costs; devices that fit now replace those that fit later."""
+    def _late(self, among: Integers, keys: Integers) -> Integers:
+        """What waiting for a release costs; where nothing must wait, only devices that fit now count."""
+        stock, request = self.stock, self.request
         score: Integers = np.zeros(len(among), np.int64)
-        stock, request, now = self.stock, self.request, self.stock.now
-        if self._rehearsal:
-            return score
         differs = stock.differs.take(among).nonzero()[0]
         if not len(differs):
             return score
         on = among[differs]
-        ready = (now.cpu.take(on) >= request.cpu_milli) & (now.memory.take(on) >= request.memory_mib)
-        ready &= now.pods.take(on) > 0
-        if fitting is not None:
-            at_once = self.fitting(now, on)
-            ready &= _enough(at_once, request.count)
-            fitting[differs[ready]] = at_once[ready]
+        ready = (stock.totals_now.take(on, axis=0) >= self._asked).all(axis=1)
+        if request.count:
+            idle = self.demand.array().take(stock.condition_now.take(on, axis=0)) < NO_FIT
+            at_once = np.where(idle, keys[differs], NO_FIT)
+            ready &= _least(at_once, request.count)[:, -1] < NO_FIT
+            keys[differs[ready]] = at_once[ready]
         score[differs[~ready]] = _LATER
         return score
 
@@ -232,16 +222,11 @@ def _sum(one: Integers | None, other: Integers | None) -> Integers | None:
     return other if one is None else one if other is None else one + other
 
 
-def _carvable(kinds: Sequence[Device], profile: str) -> Integers:
-    """One row for each kind of device, and one for no device."""
-    none = np.zeros(256, np.int64)
-    grids = [grid_of(device) for device in kinds]
-    return np.stack([none if grid is None else grid.table(profile) for grid in grids] + [none])
-
-
-def _enough(fitting: Flags, count: int) -> Flags:
-    """The ufuncs themselves: the methods that wrap them cost as much again on few nodes."""
-    enough: Flags = (
-        np.logical_or.reduce(fitting, axis=1) if count == 1 else np.add.reduce(fitting, axis=1) >= count
-    )
-    return enough
+def _least(keys: Integers, count: int) -> Integers:
+    """[node, of `count`]: the least keys of each node, in order; NO_FIT where there are too few."""
+    if count == 1 and keys.shape[1]:
+        least: Integers = np.minimum.reduce(keys, axis=1, keepdims=True)
+        return least
+    if count > keys.shape[1]:
+        return np.full((len(keys), 1), NO_FIT, np.int64)
+    return np.sort(keys, axis=1)[:, :count]

@@ -2,16 +2,31 @@
 
 Placement scores many nodes at once; the board's own states stay the truth. What is left is counted for the
 time when everything that is leaving has left; only nodes where that differs from now are also counted now.
+Devices of one kind with the same left are in the same condition: what a request makes of a condition is
+worked out once and looked up for all of them.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.scheduling.board import Board, DeviceState, NodeState
 from corral.scheduling.requests import RequestClass
 
 Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+
+
+class Condition(NamedTuple):
+    """What is left of a device: its kind, MiB, compute %, and the bits of its free MIG slices."""
+
+    kind: int
+    mib: int
+    compute: int
+    slices: int
 
 
 class Left:
@@ -43,26 +58,34 @@ class Stock:
     def __init__(self, board: Board) -> None:
         self._board = board
         nodes = board.nodes
-        width = max((len(node.devices) for node in nodes), default=0)
-        self.later = Left(len(nodes), width)
-        self.now = Left(len(nodes), width)  # only where `differs`
-        self.differs: Flags = np.zeros(len(nodes), np.bool_)
-        self.untouched: Flags = np.zeros((len(nodes), width), np.bool_)
-        self.free: Integers = np.zeros(len(nodes), np.int64)  # untouched devices of each node
-        self._is_cut = any(device.grid is not None for node in nodes for device in node.devices)
+        count, width = len(nodes), max((len(node.devices) for node in nodes), default=0)
+        # CPU and memory of each node, whole numbers; a node without pods left has less than no CPU.
+        self.totals: Floats = np.zeros((count, 2))
+        self.totals_now: Floats = np.zeros((count, 2))  # only where it `differs`
+        self.differs: Flags = np.zeros(count, np.bool_)
+        self.differing = 0
+        self.free: Integers = np.zeros(count, np.int64)  # untouched devices of each node
+        # The numbers of the conditions of each node's devices; 0 is that of no device.
+        self.condition: Integers = np.zeros((count, width), np.int64)
+        self.condition_now: Integers = np.zeros((count, width), np.int64)
         self.changes = 0
-        self.changed_at: Integers = np.zeros(len(nodes), np.int64)
+        self.changed_at: Integers = np.zeros(count, np.int64)
         # Devices that are alike for every request are one kind; the number after the last means no device.
         known = {device.kind: device for node in nodes for device in node.node.devices}
         self.kinds = [known[kind] for kind in sorted(known)]
         numbers = {kind: number for number, kind in enumerate(sorted(known))}
         self.kinds_on = [tuple(numbers[device.kind] for device in node.node.devices) for node in nodes]
-        self.sizes_on = [tuple(device.memory_mib for device in node.devices) for node in nodes]
-        # What the arrays hold of each node, for those who read one node at a time.
-        self.rows: list[tuple[int, int, int, list[int], list[int]]] = [(0, 0, 0, [], [])] * len(nodes)
-        self.kind: Integers = np.full((len(nodes), width), len(self.kinds), np.int64)
+        self.kind: Integers = np.full((count, width), len(self.kinds), np.int64)
         for index, kinds in enumerate(self.kinds_on):
             self.kind[index, : len(kinds)] = kinds
+        self.conditions = [Condition(len(self.kinds), -1, -1, 0)]
+        self.levels = [0]  # milli left in each condition
+        self._numbers: dict[Condition | tuple[int, int, int, int], int] = {}
+        # CPU, memory and the conditions of each node, for those who read one node at a time.
+        self.rows: list[tuple[int, int, list[int]]] = [(0, 0, [])] * count
+        self._later, self._now = Left(count, width), Left(count, width)
+        self._spread_at = -1
+        self._is_cut = any(device.grid is not None for node in nodes for device in node.devices)
         for node in nodes:
             self._read(node)
         board.dirty.clear()
@@ -80,9 +103,21 @@ class Stock:
             self.changed_at[index] = self.changes
         return changed
 
+    @property
+    def later(self) -> Left:
+        """All that is left when what is leaving has left."""
+        self._spread_devices()
+        return self._later
+
+    @property
+    def now(self) -> Left:
+        """What can be used at once; only where it `differs`."""
+        self._spread_devices()
+        return self._now
+
     def nothing_held(self) -> Left:
         """What would be left if every node were empty."""
-        left = Left(*self.later.mib.shape)
+        left = Left(*self.condition.shape)
         for node in self._board.nodes:
             left.cpu[node.index], left.memory[node.index], left.pods[node.index] = node.size
             count = len(node.devices)
@@ -105,45 +140,70 @@ class Stock:
 
     def _read(self, node: NodeState) -> None:
         index, size, used, leaving, promised = node.index, node.size, node.used, node.leaving, node.promised
-        later = self.later
-        later.cpu[index] = cpu = size[0] - used[0] + leaving[0] - promised[0]
-        later.memory[index] = memory = size[1] - used[1] + leaving[1] - promised[1]
-        later.pods[index] = pods = size[2] - used[2] + leaving[2] - promised[2]
-        devices = node.devices
-        mib = [each.memory_mib - each.mib + each.leaving_mib - each.promised_mib for each in devices]
-        compute = [100 - each.compute + each.leaving_compute - each.promised_compute for each in devices]
-        if devices:
-            untouched = [left == size for left, size in zip(mib, self.sizes_on[index], strict=True)]
-            later.mib[index, : len(mib)] = mib
-            later.compute[index, : len(mib)] = compute
-            self.untouched[index, : len(mib)] = untouched
-            self.free[index] = sum(untouched)
-            if self._is_cut:
-                _read_slices(self.later, node, later=True)
-        self.rows[index] = cpu, memory, pods, mib, compute
+        cpu = size[0] - used[0] + leaving[0] - promised[0]
+        memory = size[1] - used[1] + leaving[1] - promised[1]
+        pods = size[2] - used[2] + leaving[2] - promised[2]
+        left = self._later
+        left.cpu[index], left.memory[index], left.pods[index] = cpu, memory, pods
+        if pods <= 0:
+            cpu = -1
+        self.totals[index] = cpu, memory
+        conditions = []
+        free = 0
+        for kind, each in zip(self.kinds_on[index], node.devices, strict=True):
+            mib = each.memory_mib - each.mib + each.leaving_mib - each.promised_mib
+            compute = 100 - each.compute + each.leaving_compute - each.promised_compute
+            slices = each.free_slices(later=True) if self._is_cut and each.grid is not None else 0
+            free += mib == each.memory_mib
+            condition = kind, mib, compute, slices
+            conditions.append(self._numbers.get(condition) or self._number(condition))
+        self.condition[index, : len(conditions)] = conditions
+        self.free[index] = free
+        self.rows[index] = cpu, memory, conditions
         differs = bool(leaving[2] or promised[2])
-        self.differs[index] = differs
+        if differs != self.differs[index]:
+            self.differs[index] = differs
+            self.differing += 1 if differs else -1
         if differs:
             self._read_now(node)
 
     def _read_now(self, node: NodeState) -> None:
         """What can be used at once, without standing in the way of what was promised."""
-        index, now, later = node.index, self.now, self.later
-        now.cpu[index] = min(node.size[0] - node.used[0], int(later.cpu[index]))
+        index, now, later = node.index, self._now, self._later
+        cpu = now.cpu[index] = min(node.size[0] - node.used[0], int(later.cpu[index]))
         now.memory[index] = min(node.size[1] - node.used[1], int(later.memory[index]))
         now.pods[index] = min(node.size[2] - node.used[2], int(later.pods[index]))
-        for number, device in enumerate(node.devices):
-            now.mib[index, number] = min(device.memory_mib - device.mib, int(later.mib[index, number]))
-            now.compute[index, number] = min(100 - device.compute, int(later.compute[index, number]))
-        if self._is_cut:
-            _read_slices(now, node, later=False)
+        self.totals_now[index] = cpu if now.pods[index] > 0 else -1, now.memory[index]
+        for number, each in enumerate(node.devices):
+            kind, mib, compute, slices = self.conditions[self.condition[index, number]]
+            mib = min(each.memory_mib - each.mib, mib)
+            compute = min(100 - each.compute, compute)
+            if each.grid is not None:
+                slices = each.free_slices(later=False)
+            condition = kind, mib, compute, slices
+            self.condition_now[index, number] = self._numbers.get(condition) or self._number(condition)
+
+    def _number(self, condition: tuple[int, int, int, int]) -> int:
+        """Notes a condition that is seen for the first time."""
+        number = self._numbers[condition] = len(self.conditions)
+        kind, mib, compute, _ = condition
+        size = self.kinds[kind].memory_mib
+        share = WHOLE_DEVICE_MILLI if mib == size else min(WHOLE_DEVICE_MILLI * mib // size, 10 * compute)
+        self.conditions.append(Condition(*condition))
+        self.levels.append(max(share, 0))
+        return number
+
+    def _spread_devices(self) -> None:
+        """Sets the arrays of what is left of each device, which only some questions need."""
+        if self._spread_at == self.changes:
+            return
+        self._spread_at = self.changes
+        _, mib, compute, slices = np.array(self.conditions, np.int64).T
+        for left, condition in ((self._later, self.condition), (self._now, self.condition_now)):
+            left.mib = mib.take(condition)
+            left.compute = compute.take(condition)
+            left.slices = slices.take(condition)
 
 
 def _all_slices(device: DeviceState) -> int:
     return 0 if device.grid is None else device.grid.full
-
-
-def _read_slices(left: Left, node: NodeState, *, later: bool) -> None:
-    for number, device in enumerate(node.devices):
-        if device.grid is not None:
-            left.slices[node.index, number] = device.free_slices(later=later)

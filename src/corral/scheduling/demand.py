@@ -1,0 +1,65 @@
+"""Demand: what a request for devices makes of every condition that a device can be in.
+
+The key of a condition is one number, smaller is better: what is cut off the room for what usually arrives,
+then the milli that are left, so that a slice goes to the fullest device that it fits.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from corral.core.devices import Device
+from corral.scheduling.mig import grid_of
+from corral.scheduling.requests import RequestClass
+from corral.scheduling.stock import Integers, Stock
+
+LEVEL_BITS = 11
+LEVEL_MASK = (1 << LEVEL_BITS) - 1
+NO_FIT = 1 << 50
+TOO_MUCH = 1 << 60
+
+
+class Demand:
+    """The keys of all conditions of a stock; `cuts` are the losses by kind and level, if there is a mix."""
+
+    def __init__(self, stock: Stock, request: RequestClass, cuts: Sequence[Sequence[int]] | None) -> None:
+        self._stock = stock
+        self._cuts = cuts
+        self.takes = [request.takes_device(device) for device in stock.kinds]
+        asked = [
+            request.share_of(device) if takes else (TOO_MUCH, 0)
+            for takes, device in zip(self.takes, stock.kinds, strict=True)
+        ]
+        # By kind, and last for no device.
+        self.mib: Integers = np.array([mib for mib, _ in asked] + [TOO_MUCH], np.int64)
+        self.compute: Integers = np.array([compute for _, compute in asked] + [0], np.int64)
+        # [kind, free slices]: how many instances of the profile fit.
+        self.carvable = _carvable(stock.kinds, request.profile) if request.profile is not None else None
+        self._asked = asked
+        self.keys: list[int] = [NO_FIT]
+        self._array: Integers = np.array(self.keys, np.int64)
+
+    def array(self) -> Integers:
+        """The keys by the number of the condition, with those that are new."""
+        stock = self._stock
+        if len(self.keys) < len(stock.conditions):
+            self.keys.extend(self._key(number) for number in range(len(self.keys), len(stock.conditions)))
+            self._array = np.array(self.keys, np.int64)
+        return self._array
+
+    def _key(self, number: int) -> int:
+        kind, mib, compute, slices = self._stock.conditions[number]
+        asked_mib, asked_compute = self._asked[kind]
+        if mib < asked_mib or compute < asked_compute:
+            return NO_FIT
+        if self.carvable is not None and not self.carvable[kind, slices]:
+            return NO_FIT
+        level = self._stock.levels[number]
+        return level if self._cuts is None else (self._cuts[kind][level] << LEVEL_BITS) + level
+
+
+def _carvable(kinds: Sequence[Device], profile: str) -> Integers:
+    """One row for each kind of device, and one for no device."""
+    none = np.zeros(256, np.int64)
+    grids = [grid_of(device) for device in kinds]
+    return np.stack([none if grid is None else grid.table(profile) for grid in grids] + [none])
