@@ -58,7 +58,7 @@ class Corral:
 
     def offer(self, work: WorkClass) -> Place | None:
         if self._tally.note(work):
-            self._placer.learn(self._tally.mix())
+            self._placer.use(self._placer.learn(self._tally.mix()))
         slot = self._slot(work)
         if not self._placer.place(Chunk(slot.group.work, [slot])):
             return None

@@ -117,6 +117,7 @@ def follow(world: World, steps: list[Step], *, learning: bool = True) -> Mix:
                 world.board.take(slot)
         if tally.note(work_class(REQUESTS[step.number])) and learning:
             mix = world.placer.learn(tally.mix())
+            world.placer.use(mix)
         mark = world.board.mark
         placed = world.place(step.number)
         if placed is not None and step.undone:
@@ -254,7 +255,7 @@ def admitted(arrivals: list[int], *, learning: bool) -> int:
     milli = 0
     for number in arrivals:
         if tally.note(work_class(ADMITTED[number])) and learning:
-            world.placer.learn(tally.mix())
+            world.placer.use(world.placer.learn(tally.mix()))
         group = ReplicaGroup("main", request=ADMITTED[number], replicas=(Replica("0"),))
         work = WorkState(Workload("w", "all", (group,)), world.queue)
         slot = Slot("0", work.groups[0], 0, requests[number])

@@ -43,6 +43,7 @@ class Cycle:
     def begin(self, now: int) -> None:
         """Opens a cycle: fair shares are those of what runs and waits now."""
         self._begin(now)
+        self.placer.begin()
         if not self._divided:
             self.tree.divide(self._total, self.pool.unit_gpu_milli, self.config.history_milli)
             self._divided = True
@@ -81,7 +82,7 @@ class Cycle:
     def change_mix(self, mix: Mix | None) -> None:
         """Takes over what placement has learnt."""
         self.mix = mix
-        self.placer = Placer(self.board, self.pool, mix)
+        self.placer.use(mix)
 
     @property
     def works(self) -> Iterable[WorkState]:

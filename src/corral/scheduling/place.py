@@ -19,6 +19,8 @@ from corral.scheduling.stock import Integers, Stock
 from corral.scheduling.topology import Gatherer, Levels, Mask
 from corral.scheduling.work import Chunk, Phase, Slot, Spot
 
+_MOST_CONDITIONS = 1 << 16  # of devices, before those that no longer occur are forgotten
+
 
 class Placer:
     """Finds places on a board."""
@@ -30,6 +32,7 @@ class Placer:
         self._mix = mix or Mix()
         self._stock: Stock | None = None
         self._room: Room | None = None
+        self._considered = False
         self.look_again()
 
     def look_again(self) -> None:
@@ -40,11 +43,21 @@ class Placer:
         self.capacity = Capacity(self._scores_of, self._look)
         self._gatherer = Gatherer(self._board, self.levels, self.capacity, spread=self._spread)
 
+    def begin(self) -> None:
+        """Opens a cycle: what was not learnt before is learnt from what is free now."""
+        if self._room is not None and self._room.learnt is not self._mix.learnt:
+            self._considered = False
+
+    def use(self, mix: Mix | None) -> None:
+        """Values nodes by this mix from now on."""
+        self._mix = mix or Mix()
+        self._considered = False
+
     def learn(self, mix: Mix) -> Mix:
-        """Learns from a mix and from what is left now; returns it with what was learnt."""
-        self._mix = replace(mix, learnt=None)
-        self._consider(self._look())
-        return replace(mix, learnt=None if self._room is None else self._room.learnt)
+        """The mix with what is learnt from it and from what is left now."""
+        stock = self._look()
+        fresh = replace(mix, learnt=None)
+        return replace(fresh, learnt=Room(stock, fresh).learnt) if has_lesson(fresh, stock) else fresh
 
     def place(self, chunk: Chunk, *, rehearsal: bool = False, keep: bool = False) -> int:
         """Gives every replica of the chunk a spot, or none; returns how many found one.
@@ -146,11 +159,13 @@ class Placer:
     def _look(self) -> Stock:
         """Brings the arrays up to date, or makes them."""
         stock = self._stock
-        if stock is None:
+        if stock is None or len(stock.conditions) > _MOST_CONDITIONS:
             stock = self._stock = Stock(self._board)
-            self._consider(stock)
-        elif (changed := stock.refresh()) and self._room is not None:
+            self._considered = False
+        elif (changed := stock.refresh()) and self._room is not None and self._considered:
             self._room.read(changed)
+        if not self._considered:
+            self._consider(stock)
         return stock
 
     def _consider(self, stock: Stock) -> None:
@@ -158,6 +173,7 @@ class Placer:
         self._room = Room(stock, self._mix) if has_lesson(self._mix, stock) else None
         self._scores.clear()
         self._demands.clear()
+        self._considered = True
 
     def _demand_of(self, stock: Stock, request: RequestClass) -> Demand:
         """What it asks of devices, which other classes may ask too."""
