@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from corral.core.devices import Device
 from corral.core.nodes import Node
-from corral.core.queues import QueuePolicy
+from corral.core.queues import Queue, QueuePolicy
 from corral.core.refusals import Conflict, Invalid
 from corral.core.workloads import Replica, ReplicaState, Workload
 from corral.scheduling.engine import Engine, schedule
@@ -91,7 +91,9 @@ def changes(draw: st.DrawFn, snapshot: Snapshot, step: int) -> Snapshot:
         hit_queue = draw(st.sampled_from(snapshot.queues))
         policy = draw(st.sampled_from(list(QueuePolicy)))
         changed = replace(hit_queue, policy=policy, priority=draw(st.integers(0, 2)))
-        return replace(snapshot, queues=tuple(changed if q is hit_queue else q for q in snapshot.queues))
+        queues = tuple(changed if each is hit_queue else each for each in snapshot.queues)
+        more = (Queue(f"q{step}x"),) if draw(st.booleans()) else ()
+        return replace(snapshot, queues=(*queues, *more))
     return replace(snapshot, now=snapshot.now + draw(st.integers(1, 200)))
 
 
@@ -152,6 +154,16 @@ def test_work_on_an_unknown_node_is_refused_and_changes_nothing() -> None:
     with pytest.raises(Invalid, match="elsewhere"):
         engine.set_workload(moved)
     assert engine.plan(snapshot.now) == plan
+
+
+def test_queue_without_its_work_cannot_go() -> None:
+    scenario = next(each for each in load_scenarios() if each.snapshot.workloads)
+    engine = Engine(scenario.snapshot)
+    engine.set_queues(())
+    with pytest.raises(Invalid, match="in the queue"):
+        engine.plan(scenario.snapshot.now)
+    engine.set_queues(scenario.snapshot.queues)
+    assert engine.plan(scenario.snapshot.now) == schedule(scenario.snapshot)
 
 
 def test_what_is_not_there_cannot_be_dropped() -> None:

@@ -79,6 +79,11 @@ class Cycle:
         self._total = _total(self.board)
         self._divided = False
 
+    def change_queues(self, queues: Iterable[Queue]) -> bool:
+        """Takes over other numbers for the same tree of queues; False if it is another tree."""
+        self._divided = False
+        return self.tree.change(queues)
+
     def change_mix(self, mix: Mix | None) -> None:
         """Takes over what placement has learnt."""
         self.mix = mix

@@ -106,9 +106,11 @@ class Engine:
         self._cycles.pop(self._pool_of_node.pop(name), None)
 
     def set_queues(self, queues: Iterable[Queue]) -> None:
-        """The queue tree changed: guarantees, limits, weights, usage, or its shape."""
+        """The queues changed: guarantees, limits, weights, usage; with another tree, pools are built anew."""
         self._queues = tuple(queues)
-        self._cycles.clear()
+        self._cycles = {
+            pool: cycle for pool, cycle in self._cycles.items() if cycle.change_queues(self._queues)
+        }
 
     def set_holds(self, holds: Iterable[Hold]) -> None:
         """Windows were added, changed or taken away."""

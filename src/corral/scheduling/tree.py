@@ -39,12 +39,22 @@ class QueueState:
     )
 
     def __init__(self, queue: Queue, pool: str, parent: "QueueState | None") -> None:
-        quotas = queue.quotas.get(pool, {})
         self.name = queue.name
         self.parent = parent
         self.children: list[QueueState] = []
         self.path: tuple[QueueState, ...] = (self,) if parent is None else (self, *parent.path)
         self.depth = len(self.path)
+        self.allocated = [0, 0, 0]
+        self.pinned = [0, 0, 0]  # the part of `allocated` that is not preemptible
+        self.asked = [0, 0, 0]
+        self.fair = [0, 0, 0]
+        self.allocatable = [0, 0, 0]
+        self.stamp = 0
+        self.read(queue, pool)
+
+    def read(self, queue: Queue, pool: str) -> None:
+        """Takes over what the queue says now; its parent has done so before."""
+        quotas, parent = queue.quotas.get(pool, {}), self.parent
         self.priority = queue.priority
         self.created = queue.created
         self.fixed = queue.policy is QueuePolicy.FIXED
@@ -59,12 +69,6 @@ class QueueState:
         self.divided = [
             kind for kind in KINDS if self.guarantee[kind] < INFINITE or self.limit[kind] < INFINITE
         ]
-        self.allocated = [0, 0, 0]
-        self.pinned = [0, 0, 0]  # the part of `allocated` that is not preemptible
-        self.asked = [0, 0, 0]
-        self.fair = [0, 0, 0]
-        self.allocatable = [0, 0, 0]
-        self.stamp = 0
         self.reclaim_min_runtime: int = _inherited(
             queue.reclaim_min_runtime_seconds, parent.reclaim_min_runtime if parent else 0
         )
@@ -101,13 +105,28 @@ class Tree:
     """All queues of one pool; `roots` are siblings that divide the pool's capacity."""
 
     def __init__(self, queues: Iterable[Queue], pool: str) -> None:
-        self.by_name: dict[str, QueueState] = {}
+        self._pool = pool
+        self.by_name: dict[str, QueueState] = {}  # parents before their children
         self.roots: list[QueueState] = []
         waiting = {queue.name: queue for queue in queues}
         for name in sorted(waiting):
             self._add(name, waiting, pool)
         self.total = Amount()
-        self.fixed = [
+        self.fixed = self._outermost_fixed()
+
+    def change(self, queues: Iterable[Queue]) -> bool:
+        """Takes over other numbers for the same queues; False, and nothing done, if the tree differs."""
+        told = {queue.name: queue for queue in queues}
+        shape = {name: queue.parent and queue.parent.name for name, queue in self.by_name.items()}
+        if shape != {name: queue.parent for name, queue in told.items()}:
+            return False
+        for name, queue in self.by_name.items():
+            queue.read(told[name], self._pool)
+        self.fixed = self._outermost_fixed()
+        return True
+
+    def _outermost_fixed(self) -> list[QueueState]:
+        return [
             queue
             for _, queue in sorted(self.by_name.items())
             if queue.fixed and not any(above.fixed for above in queue.path[1:])
