@@ -29,6 +29,7 @@ Every queue has a guarantee of 0 GPUs unless it says otherwise; CPU is not divid
 """
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -79,12 +80,14 @@ class Scenario:
     uses: dict[str, list[str]]
 
 
-def load_scenarios() -> list[Scenario]:
+@cache
+def load_scenarios() -> tuple[Scenario, ...]:
     found = []
     for file in sorted(FOLDER.glob("*.yaml")):
-        for name, spec in yaml.safe_load(file.read_text()).items():
+        # The parser in C: all files are read by every worker of a test run.
+        for name, spec in yaml.load(file.read_text(), Loader=yaml.CSafeLoader).items():
             found.append(read_scenario(f"{file.stem}: {name}", spec))
-    return found
+    return tuple(found)
 
 
 def read_scenario(name: str, spec: Spec) -> Scenario:
