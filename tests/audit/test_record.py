@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 
 import corral
 from corral.audit.actions import ACTIONS
-from corral.audit.record import MASK, Subject, masked, record, record_refusal
+from corral.audit.record import MASK, Subject, masked, record
 from corral.audit.search import Filters, find_entry, search
 from corral.audit.tables import audit_entry, audit_posting
 from corral.core.ids import Kind
@@ -55,11 +55,11 @@ async def test_refusal_is_recorded_with_its_reason(database: Database) -> None:
     root = create_path()
     caller = create_caller(root)
     subject = Subject("user", create_id(Kind.USER), "lin", root)
-    refusal = Forbidden("This needs the permission people.manage on Robotics.", "Ask an administrator.")
-    await database.write(record_refusal, caller, "user.change", subject, refusal)
+    reason = "wrong name or password"
+    await database.write(record, caller, "session.create", subject, result="refused", reason=reason)
     wanted = Filters(result="refused")
     (row,) = await database.read(search, caller, wanted, Tree(root).find_path, limit=10)
-    assert (row.action, row.reason) == ("user.change", refusal.detail)
+    assert (row.action, row.reason) == ("session.create", reason)
 
 
 def test_secrets_are_masked_wherever_they_are() -> None:

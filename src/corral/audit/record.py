@@ -10,7 +10,6 @@ from corral.api.callers import Caller
 from corral.audit.actions import ACTIONS
 from corral.audit.tables import audit_entry, audit_posting
 from corral.core.ids import Kind, new_id
-from corral.core.refusals import Refusal
 from corral.core.scopes import ancestors
 from corral.store.database import Transaction
 from corral.store.schema import JsonObject
@@ -100,13 +99,6 @@ def _entry(
 def _postings(entry: JsonObject) -> list[JsonObject]:
     shared = {"entry_id": entry["id"], **{name: entry[name] for name in ("result", "actor_id", "action")}}
     return [{"scope_id": scope, **shared} for scope in ancestors(entry["organisation_path"])]
-
-
-def record_refusal(
-    transaction: Transaction, caller: Caller, action: str, subject: Subject, refusal: Refusal
-) -> str:
-    """Tells of what was not done, in a transaction of its own: the refused one leaves nothing behind."""
-    return record(transaction, caller, action, subject, result="refused", reason=refusal.detail)
 
 
 def masked(value: Any) -> Any:
