@@ -23,7 +23,7 @@ from corral.events.record import publish
 from corral.events.tables import event
 from corral.platform.tables import setting
 from corral.store import backup_postgresql
-from corral.store.backup import BackupError, backup, backup_before_upgrade, restore
+from corral.store.backup import BackupError, backup, backup_before_upgrade, forget_old_upgrades, restore
 from corral.store.database import Database, Transaction
 from corral.store.keyring import FILE_NAME, Keyring, KeyringError
 from corral.store.migrate import HEAD
@@ -334,6 +334,19 @@ def test_pending_migrations_are_preceded_by_a_backup(
     keep(database_url, "two")
     restore(database_url, home, saved)
     assert kept(database_url) == ["one"]
+
+
+def test_newest_three_backups_before_an_upgrade_are_kept(home: Path) -> None:
+    folder = home / "backups"
+    folder.mkdir()
+    stamps = ["20260101t000000000z", "20260301t000000000z", "20260401t000000000z", "20260501t000000000z"]
+    # The revision does not decide: one may have gone back to an older version.
+    before = [f"before-upgrade-from-{9 - n:04}-{stamp}.tar.gz" for n, stamp in enumerate(stamps)]
+    own = ["corral-20250101t000000000z.tar.gz", "before-upgrade-from-0001.txt"]
+    for name in (*before, *own):
+        (folder / name).touch()
+    forget_old_upgrades(home)
+    assert {path.name for path in folder.iterdir()} == {*before[1:], *own}
 
 
 def test_damaged_sqlite_database_can_be_replaced(sqlite_template: Path, home: Path, tmp_path: Path) -> None:

@@ -107,6 +107,7 @@ def upgrade(home: _Home = None, config: _Config = None, as_json: Json = False) -
     with _locked(settings.home), _explained(settings):
         saved = backups.backup_before_upgrade(url, settings.home)
         before = upgrade_schema(url)
+        backups.forget_old_upgrades(settings.home)
     if as_json:
         print_json({"from": before, "to": HEAD, "backup": str(saved) if saved else None})
     elif before == HEAD:

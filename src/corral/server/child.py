@@ -190,13 +190,15 @@ def _migrate(settings: Settings, report: Report) -> None:
         before = current_revision(url)
         if before not in {None, HEAD}:
             report({"progress": "Backing up the database before its upgrade", "seconds": UPGRADE_SECONDS})
-            from corral.store.backup import backup_before_upgrade
+            from corral.store.backup import backup_before_upgrade, forget_old_upgrades
 
             backup_before_upgrade(url, settings.home)
         if before != HEAD:
             doing = "Making the database" if before is None else "Upgrading the database"
             report({"progress": doing, "seconds": UPGRADE_SECONDS})
             upgrade(url)
+            if before is not None:
+                forget_old_upgrades(settings.home)
     except BackupError as error:
         raise CannotStartError(error.detail, error.remedy) from error
     except SchemaError as error:

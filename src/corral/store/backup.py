@@ -31,10 +31,20 @@ from corral.store.keyring import FILE_NAME as KEY_FILE
 from corral.store.keyring import Keyring, KeyringError
 from corral.store.migrate import HEAD, current_revision, known_revisions
 
-__all__ = ["BackupError", "Manifest", "Restored", "backup", "backup_before_upgrade", "restore"]
+__all__ = [
+    "BackupError",
+    "Manifest",
+    "Restored",
+    "backup",
+    "backup_before_upgrade",
+    "forget_old_upgrades",
+    "restore",
+]
 
+UPGRADES_KEPT = 3
 _DATABASE = "database"
 _KEYS = "keys"
+_BEFORE = "before-upgrade-from-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +89,17 @@ def backup_before_upgrade(url: str, home: Path) -> Path | None:
         return None  # a schema that is newer than this version is refused by the upgrade
     folder = home / "backups"
     folder.mkdir(mode=0o700, exist_ok=True)
-    name = f"before-upgrade-from-{revision}-{_stamp(datetime.now(UTC))}.tar.gz"
-    return backup(url, home, folder / name)
+    return backup(url, home, folder / f"{_BEFORE}{revision}-{_stamp(datetime.now(UTC))}.tar.gz")
+
+
+def forget_old_upgrades(home: Path) -> None:
+    """Removes all but the newest backups of `backup_before_upgrade`.
+
+    Called after an upgrade that worked: one that fails at every start must not push out what it began with.
+    """
+    made = sorted((home / "backups").glob(f"{_BEFORE}*.tar.gz"), key=lambda path: path.name.split("-")[-1])
+    for path in made[:-UPGRADES_KEPT]:
+        path.unlink()
 
 
 def restore(url: str, home: Path, source: Path, *, first: Sequence[str] = ()) -> Restored:
