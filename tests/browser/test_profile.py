@@ -230,3 +230,24 @@ def test_profile_fits_a_phone_in_three_languages(new_page: NewPage, story: Story
             expect(page.locator("html")).to_have_attribute("lang", language)
             assert_fits_the_screen(page)
             assert_translated(page)
+
+
+def test_new_password_after_ones_own_login_link_needs_no_old_one(page: Page, story: Story) -> None:
+    rosa = story.person("rosa", "Rosa Lind", role="organisation_administrator")
+    enter(page, rosa)
+    session = page.request.get("/api/v1/session").json()
+    link = page.request.post(
+        f"/api/v1/users/{rosa.id}/login-link", headers={"X-CSRF-Token": session["csrf_token"]}
+    )
+    assert link.ok, link.text()
+    page.context.clear_cookies()
+    page.goto(link.json()["url"])
+    expect(page.get_by_role("button", name=re.compile("Rosa Lind"))).to_be_visible()
+    page.goto("/profile")
+    expect(page.get_by_label("New password")).to_be_visible()
+    expect(page.get_by_label("Current password")).to_have_count(0)
+    page.get_by_label("New password").fill(NEW_PASSWORD)
+    page.get_by_role("button", name="Change password").click()
+    expect(page.get_by_label("Current password")).to_be_visible()
+    page.context.clear_cookies()
+    sign_in_here(page, "rosa", NEW_PASSWORD)

@@ -106,8 +106,11 @@ async def test_own_login_link_opens_the_console_and_the_way_to_a_new_password(ca
     me = made(await campus.admin.get("/me"))["id"]
     link = made(await campus.admin.post(f"/users/{me}/login-link"))
     client = await campus.use_link(link["secret"])
-    assert made(await client.get("/session"))["must_change_password"] is False
+    session = made(await client.get("/session"))
+    assert (session["must_change_password"], session["current_password_needed"]) == (False, False)
+    assert made(await campus.admin.get("/session"))["current_password_needed"] is True
     made(await client.post("/me/password", {"new_password": "another-quiet-river"}))
+    assert made(await client.get("/session"))["current_password_needed"] is True
     await campus.sign_in(ADMIN_NAME, "another-quiet-river")
 
 

@@ -246,6 +246,7 @@ def test_signing_in_uses_the_session_for_what_follows(server: Script) -> None:
         "user": user,
         "csrf_token": "csrf",
         "must_change_password": False,
+        "current_password_needed": True,
         "permissions": [],
         "expires_at": "2026-11-16T10:00:00Z",
         "via": "session",

@@ -38,6 +38,7 @@ class Me(Resource):
         return self._change("PATCH", User, "me", body=body, generation=generation)
 
     def change_password(self, new_password: str, current_password: str | None = None) -> None:
+        """Every other session ends. The session's `current_password_needed` says whether the old one is."""
         body: dict[str, Any] = {"new_password": new_password}
         if current_password is not None:
             body["current_password"] = current_password

@@ -90,6 +90,7 @@ class Session:
     user: User
     csrf_token: str | None
     must_change_password: bool
+    current_password_needed: bool
     permissions: tuple[PermissionsHere, ...]
     expires_at: datetime | None
     via: str

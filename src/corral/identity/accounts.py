@@ -66,13 +66,6 @@ def stored_password(transaction: Transaction, user_id: str) -> AnyRow | None:
     return transaction.first(select(password).where(password.c.user_id == user_id))
 
 
-def link_is_proof(transaction: Transaction, caller: Caller) -> bool:
-    """Who came by a login link may have forgotten the password; the one set since then is known."""
-    stored = stored_password(transaction, caller.user_id)
-    opened = transaction.first(select(session.c.created_at).where(session.c.id == caller.credential_id))
-    return stored is None or (opened is not None and stored.changed_at <= opened.created_at)
-
-
 def set_password(transaction: Transaction, caller: Caller, hashed: str) -> None:
     """Stores the new password; every other session ends, and so do unused login links."""
     write_password(transaction, caller.user_id, hashed, must_change=False)

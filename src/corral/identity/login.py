@@ -151,11 +151,13 @@ def describe_session(
     transaction: Transaction, caller: Caller, secret: str | None, expires_at: datetime | None
 ) -> Session:
     assert caller.via != "system"
+    must_change = must_change_password(transaction, caller)
     return Session(
         user=get_user(transaction, caller, caller.user_id),
         via=caller.via,
         csrf_token=None if secret is None else csrf_token(secret),
-        must_change_password=caller.via == "session" and must_change_password(transaction, caller),
+        must_change_password=must_change,
+        current_password_needed=not (must_change or _link_is_proof(transaction, caller)),
         permissions=[
             PermissionsHere(organisation_id=ancestors(one.path)[-1], permissions=sorted(one.permissions))
             for one in caller.authorities
@@ -166,8 +168,24 @@ def describe_session(
 
 def must_change_password(transaction: Transaction, caller: Caller) -> bool:
     """People of Corral's own accounts need a password that only they know."""
+    if caller.via != "session":
+        return False
     stored = transaction.first(select(password.c.must_change).where(password.c.user_id == caller.user_id))
     return bool(stored.must_change) if stored is not None else caller.provider in {"local", "link"}
+
+
+def current_password_needed(transaction: Transaction, caller: Caller) -> bool:
+    """Whether a new password can only be set by who knows the one before."""
+    return not (must_change_password(transaction, caller) or _link_is_proof(transaction, caller))
+
+
+def _link_is_proof(transaction: Transaction, caller: Caller) -> bool:
+    """Who came by a login link may have forgotten the password; the one set since then is known."""
+    if caller.provider != "link":
+        return False
+    opened = transaction.scalar(select(session.c.created_at).where(session.c.id == caller.credential_id))
+    changed = transaction.scalar(select(password.c.changed_at).where(password.c.user_id == caller.user_id))
+    return changed is None or (opened is not None and changed <= opened)
 
 
 def sign_out(transaction: Transaction, caller: Caller) -> None:

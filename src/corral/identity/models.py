@@ -349,6 +349,9 @@ class Session(Output):
     via: Literal["session", "token", "local"] = Field(examples=["session"])
     csrf_token: str | None = Field(description="Send it as X-CSRF-Token with every change; null for tokens.")
     must_change_password: bool
+    current_password_needed: bool = Field(
+        description="Whether a new password needs the current one; not after a login link, for instance."
+    )
     permissions: list[PermissionsHere] = Field(description="What you may do on which organisation and below.")
     expires_at: Instant | None
 
@@ -362,7 +365,9 @@ class ProfileChange(Change):
 
 class PasswordChange(Input):
     current_password: Annotated[str, StringConstraints(max_length=PASSWORD_LENGTH[1])] | None = Field(
-        None, description="Not needed for a first password, nor for the first one after a login link."
+        None,
+        description="Not needed for a first password, nor for the first one after a login link: "
+        "`current_password_needed` of the session says so.",
     )
     new_password: NewPassword
 

@@ -1939,7 +1939,7 @@ export interface components {
         PasswordChange: {
             /**
              * Current Password
-             * @description Not needed for a first password, nor for the first one after a login link.
+             * @description Not needed for a first password, nor for the first one after a login link: `current_password_needed` of the session says so.
              */
             current_password?: string | null;
             /**
@@ -2153,6 +2153,11 @@ export interface components {
              * @description Send it as X-CSRF-Token with every change; null for tokens.
              */
             csrf_token: string | null;
+            /**
+             * Current Password Needed
+             * @description Whether a new password needs the current one; not after a login link, for instance.
+             */
+            current_password_needed: boolean;
             /** Expires At */
             expires_at: string | null;
             /** Must Change Password */

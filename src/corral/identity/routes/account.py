@@ -11,7 +11,7 @@ from corral.identity import accounts as service
 from corral.identity.context import IdentityHere
 from corral.identity.directory import get_user
 from corral.identity.invitations import join_as_member
-from corral.identity.login import must_change_password
+from corral.identity.login import current_password_needed
 from corral.identity.models import (
     CreatedToken,
     JoinCodeInput,
@@ -52,11 +52,7 @@ async def change_password(
 ) -> None:
     """Changes your password; every other session of yours ends."""
     stored = await database.read(service.stored_password, caller.user_id)
-    free = caller.via == "session" and (
-        await database.read(must_change_password, caller)
-        or (caller.provider == "link" and await database.read(service.link_is_proof, caller))
-    )
-    if not free:
+    if await database.read(current_password_needed, caller):
         bounds = login_bounds(caller.name, caller.origin.address)
         await database.write(count_try, bounds)
         current = change.current_password or ""

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { body, client, ifMatch } from '../../api/client';
 import { keys } from '../../api/keys';
 import type { Session, User } from '../../api/models';
-import { useMe } from '../../api/session';
+import { useMe, useSession } from '../../api/session';
 import { Section } from '../../components/Page';
 import { Notice, ProblemNotice } from '../../components/States';
 import { useSubmit } from '../../components/useSubmit';
@@ -81,13 +81,14 @@ function Appearance() {
 }
 
 interface PasswordValues {
-  current_password: string;
+  current_password?: string;
   new_password: string;
 }
 
 function Password() {
   const { t } = useTranslation();
-  const me = useMe();
+  const { user: me, current_password_needed } = useSession();
+  const queries = useQueryClient();
   const [changed, setChanged] = useState(false);
   const [form] = Form.useForm<PasswordValues>();
   const { submit, busy, error } = useSubmit(
@@ -96,6 +97,7 @@ function Password() {
     () => {
       form.resetFields();
       setChanged(true);
+      void queries.invalidateQueries({ queryKey: keys.session });
     },
   );
   return (
@@ -104,7 +106,8 @@ function Password() {
         {changed && <Notice tone="good">{t('password.changed')}</Notice>}
         {error !== null && <ProblemNotice error={error} />}
         <input type="text" name="username" autoComplete="username" defaultValue={me.name} hidden />
-        <PasswordField name="current_password" label={t('password.current')} purpose="current-password" />
+        {/* Who came by a login link may have forgotten it. */}
+        {current_password_needed && <PasswordField name="current_password" label={t('password.current')} purpose="current-password" />}
         <PasswordField name="new_password" label={t('password.new')} purpose="new-password" hint={t('form.atLeast', { count: PASSWORD_MINIMUM })} minimum={PASSWORD_MINIMUM} />
         <Button htmlType="submit" disabled={busy}>{t('password.change')}</Button>
       </Form>
