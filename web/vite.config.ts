@@ -20,5 +20,6 @@ export default defineConfig({
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 1200,
   },
-  test: { include: ['tests/**/*.test.{ts,tsx}'], environment: 'node' },
+  // Time in tests is fake; the limit is for a machine that does many other things.
+  test: { include: ['tests/**/*.test.{ts,tsx}'], environment: 'node', testTimeout: 30_000 },
 });
