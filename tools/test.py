@@ -73,7 +73,7 @@ class Result:
 
 def pytest_check(name: str, paths: Iterable[str], *options: str, workers: int = 2) -> Check:
     present = [path for path in paths if (ROOT / path).exists()]
-    parallel = ["-n", str(min(workers, os.cpu_count() or 1))] if workers > 1 else []
+    parallel = ["-n", str(workers)] if workers > 1 else []
     return Check(name, (str(BIN / "pytest"), *present, *options, *parallel), junit=True, takes_arguments=True)
 
 
@@ -124,7 +124,8 @@ def stages() -> list[Stage]:
             "browser",
             (
                 Check("build", ("tools/prepare", "console"), prepares=True),
-                pytest_check("pytest", ["tests/browser"], "--dist=loadfile"),
+                # Half of its time a test waits for the page; a third one uses it.
+                pytest_check("pytest", ["tests/browser"], "--dist=loadfile", workers=3),
             ),
             ("tests/browser", "web/package.json"),
         ),

@@ -23,6 +23,7 @@ SCREENSHOTS = ROOT / ".cache" / "test" / "screenshots"
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
+    "--in-process-gpu",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
