@@ -152,6 +152,30 @@ def test_person_is_disabled_and_enabled_and_gets_a_login_link(admin_page: Page, 
     assert story.call("GET", f"/users/{yusuf.id}")["state"] == "active"
 
 
+def test_closed_dialog_is_out_of_the_way_while_it_fades(admin_page: Page, story: Story) -> None:
+    person = story.person("ines", "Ines Moreau")
+    admin_page.emulate_media(reduced_motion="no-preference")
+    admin_page.goto(f"/people?person={person.id}")
+    panel = open_panel(admin_page, "Ines Moreau")
+    panel.get_by_role("button", name="Login link").click()
+    kept = admin_page.get_by_role("button", name="I have kept it")
+    expect(kept).to_be_visible()
+    below = panel.get_by_role("button", name="Disable account").element_handle()
+    # In the frames after the click, which are fewer than the fading takes.
+    reached = kept.evaluate(
+        """async (button, below) => {
+            const box = below.getBoundingClientRect();
+            const top = () => document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+            const covered = !below.contains(top());
+            button.click();
+            for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+            return [covered, below.contains(top())];
+        }""",
+        below,
+    )
+    assert reached == [True, True]
+
+
 def test_several_people_get_a_priority_at_once(admin_page: Page, story: Story) -> None:
     for name, display_name in (("ada", "Ada Berg"), ("leo", "Leo Park")):
         story.person(name, display_name)

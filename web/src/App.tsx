@@ -5,7 +5,7 @@ import type { Locale } from 'antd/es/locale';
 import enUS from 'antd/es/locale/en_US';
 import { StrictMode, useEffect, useMemo, useState, type ReactNode } from 'react';
 import type { Language } from './i18n/languages';
-import { PreferencesProvider, usePhone, usePreferences } from './theme/preferences';
+import { PreferencesProvider, usePhone, usePreferences, useStill } from './theme/preferences';
 import { corralTheme } from './theme/theme';
 
 const locales: Record<Exclude<Language, 'en'>, () => Promise<{ default: Locale }>> = {
@@ -31,7 +31,8 @@ export function App({ queries, router }: { queries: QueryClient; router: AnyRout
 function Look({ children }: { children: ReactNode }) {
   const { mode, language } = usePreferences();
   const phone = usePhone();
-  const theme = useMemo(() => corralTheme(mode, language, phone), [mode, language, phone]);
+  const still = useStill();
+  const theme = useMemo(() => corralTheme(mode, language, phone, still), [mode, language, phone, still]);
   const locale = useAntLocale(language);
   return (
     <ConfigProvider theme={theme} locale={locale} wave={{ disabled: true }} button={{ autoInsertSpace: false }} form={{ requiredMark: false }}>

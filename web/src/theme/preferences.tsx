@@ -74,3 +74,6 @@ export function useMediaQuery(query: string): boolean {
 
 /** True on a phone's width, where rows become lines and actions move to the foot. */
 export const usePhone = (): boolean => useMediaQuery('(max-width: 720px)');
+
+/** True for who asked their system for no motion. */
+export const useStill = (): boolean => useMediaQuery('(prefers-reduced-motion: reduce)');

@@ -15,7 +15,7 @@ const mono = 'ui-monospace, SFMono-Regular, "JetBrains Mono", Menlo, Consolas, "
 export const fontFamily = (language: Language): string => `${sans}, ${cjk[language]}, sans-serif`;
 
 /** Ant Design's theme. Seed colours pass through its algorithm (the dark one dulls them), so each is pinned after it. */
-export function corralTheme(mode: Mode, language: Language, phone: boolean): ThemeConfig {
+export function corralTheme(mode: Mode, language: Language, phone: boolean, still: boolean): ThemeConfig {
   const tokens = mode === 'light' ? light : dark;
   const colors = colorTokens(tokens);
   const base = mode === 'light' ? antd.defaultAlgorithm : antd.darkAlgorithm;
@@ -29,7 +29,7 @@ export function corralTheme(mode: Mode, language: Language, phone: boolean): The
       borderRadius: 6, borderRadiusSM: 4, borderRadiusLG: 10, borderRadiusXS: 3,
       controlHeight: phone ? 40 : 30, controlHeightSM: phone ? 40 : 26, controlHeightLG: 40,
       boxShadow: tokens.shadow, boxShadowSecondary: tokens.shadow, boxShadowTertiary: 'none',
-      motionDurationFast: '80ms', motionDurationMid: '120ms', motionDurationSlow: '180ms', wireframe: false,
+      motion: !still, motionDurationFast: '80ms', motionDurationMid: '120ms', motionDurationSlow: '180ms', wireframe: false,
     },
     components: componentTokens(tokens, language),
   };

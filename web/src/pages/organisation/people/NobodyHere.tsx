@@ -63,20 +63,15 @@ function without(filters: PeopleFilters, key: keyof PeopleFilters): PeopleFilter
   return { ...filters, [key]: undefined, limit: COUNTED };
 }
 
-/** The first administrator is alone: how others come in. */
-export function TeachInviting({ onInvite }: { onInvite: (panel: string) => void }) {
+/** The first administrator is alone: how others come in. Inviting itself is the page's own button. */
+export function TeachInviting({ onCode }: { onCode: () => void }) {
   const { t } = useTranslation();
   return (
     <EmptyState
       title={t('people.alone.title')}
       text={t('people.alone.text')}
       command="corral user join-code create --seats 40"
-      actions={
-        <>
-          <Button type="primary" onClick={() => onInvite('link')}>{t('people.invite.title')}</Button>
-          <Button onClick={() => onInvite('code')}>{t('people.code.new')}</Button>
-        </>
-      }
+      actions={<Button onClick={onCode}>{t('people.code.new')}</Button>}
     />
   );
 }

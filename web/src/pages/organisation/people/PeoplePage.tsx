@@ -81,7 +81,7 @@ export default function PeoplePage() {
           more={people.hasNextPage && !invited ? { load: () => void people.fetchNextPage(), loading: people.isFetchingNextPage } : undefined}
         />
       )}
-      {alone && may('people.invite') && <TeachInviting onInvite={invite} />}
+      {alone && may('people.invite') && <TeachInviting onCode={() => invite('code')} />}
     </Page>
   );
 }
