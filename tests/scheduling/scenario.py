@@ -1,7 +1,8 @@
 """Scenarios: small clusters in a few lines of YAML, in whole GPUs, with what must come of them.
 
     nodes: {n0: 8}                      GPUs of each node, or {gpus, cpu, memory_mib, model, labels, taints};
-                                        `mode`, `gpu_mib` of all devices or a list; `cut: [3g.40gb@0]`
+                                        `mode`, `gpu_mib` of all devices or a list; `cut: [3g.40gb@0]`;
+                                        `links: [[0, 1, 9]]` between devices
     queues: {team: {guarantee: 4, limit: 6, weight: 1, priority: 0, parent: dept, policy: fixed}}
     workloads:
       job: {queue: team, gpus: 2, replicas: 3, min: 2, priority: 5, age: 60, at: [n0, n0], preemptible: false}
@@ -39,7 +40,7 @@ from corral.core.devices import Device, DeviceMode, DeviceUse
 from corral.core.holds import HeldPlace, Hold
 from corral.core.mig import A100_80GB, MigInstance
 from corral.core.mixes import ONE_ARRIVAL, ClassCount, Mix, WorkClass
-from corral.core.nodes import Arrangement, Node, Pool, Topology
+from corral.core.nodes import Arrangement, DeviceLink, Node, Pool, Topology
 from corral.core.plans import ALL_ACTIONS, Action
 from corral.core.queues import Queue, QueuePolicy, Quota
 from corral.core.resources import Resource
@@ -176,6 +177,10 @@ def _node(name: str, spec: Spec | int, topologies: tuple[Topology, ...] = ()) ->
         taints=tuple(known.get("taints", ())),
         data=tuple(known.get("data", ())),
         images=tuple(known.get("images", ())),
+        links=tuple(
+            DeviceLink(f"{name}/{one}", f"{name}/{other}", score)
+            for one, other, score in known.get("links", ())
+        ),
     )
 
 

@@ -343,3 +343,18 @@ def test_wrong_affinity_is_named(affinity: dict[str, Any], place: str) -> None:
     changed = _set("workloads/0/groups/0/request", {"affinity": [affinity]})
     changed["pools"] = [NET]
     assert refused(changed) == [f"workloads[0].groups[0].request.affinity[0].{place}"]
+
+
+@pytest.mark.parametrize(
+    ("links", "place"),
+    [
+        ([{"one": "g0", "other": "g9", "score": 1}], "links[0].other"),
+        ([{"one": "g0", "other": "g0", "score": 1}], "links[0].other"),
+        ([{"one": "g0", "other": "g1", "score": -1}], "links[0].score"),
+        ([{"one": "g0", "other": "g1", "score": 1}, {"one": "g1", "other": "g0", "score": 1}], "links[1]"),
+    ],
+)
+def test_wrong_link_is_named(links: list[dict[str, Any]], place: str) -> None:
+    changed = _set("nodes/0/links", links)
+    changed["nodes"][0]["devices"].append({"id": "g1", "memory_mib": 80})
+    assert refused(changed) == [f"nodes[0].{place}"]

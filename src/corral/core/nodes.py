@@ -19,6 +19,15 @@ class Arrangement(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceLink:
+    """How fast two devices of a node talk; devices without a link count 0."""
+
+    one: str
+    other: str
+    score: int
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
     """A machine. Work runs on a tainted node only if it tolerates every taint.
 
@@ -34,6 +43,7 @@ class Node:
     taints: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
+    links: tuple[DeviceLink, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

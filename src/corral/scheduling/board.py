@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from corral.core.nodes import Node
 from corral.core.resources import Amount
+from corral.scheduling.links import links_of
 from corral.scheduling.mig import Grid, grid_of
 from corral.scheduling.work import Phase, Slot, Spot, WorkState
 
@@ -66,12 +67,13 @@ class DeviceState:
 class NodeState:
     """Totals of a node: [cpu, memory, pods] used, leaving and promised, and its devices."""
 
-    __slots__ = ("devices", "index", "leaving", "node", "promised", "size", "used")
+    __slots__ = ("devices", "index", "leaving", "links", "node", "promised", "size", "used")
 
     def __init__(self, node: Node, index: int) -> None:
         self.node = node
         self.index = index
         self.size = (node.cpu_milli, node.memory_mib, node.pods)
+        self.links = links_of(node)
         self.used = [0, 0, 0]
         self.leaving = [0, 0, 0]
         self.promised = [0, 0, 0]
@@ -113,9 +115,10 @@ class Board:
             move(slot, spot, phase)
 
     def change(self, number: int, node: Node) -> None:
-        """The same devices under other labels, taints or sizes; between cycles."""
+        """The same devices under other labels, taints, links or sizes; between cycles."""
         state = self.nodes[number]
         state.node = node
+        state.links = links_of(node)
         state.size = (node.cpu_milli, node.memory_mib, node.pods)
         self.dirty.add(number)
 

@@ -8,6 +8,7 @@ from corral.core.refusals import FieldError, Invalid
 from corral.core.resources import UNLIMITED
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Request, Workload
 from corral.scheduling.check_holds import check_holds
+from corral.scheduling.check_links import check_links
 from corral.scheduling.check_mig import MigChecker, check_device
 from corral.scheduling.check_mix import check_mixes
 from corral.scheduling.check_topology import TopologyChecker, check_levels
@@ -72,6 +73,7 @@ def _nodes(snapshot: Snapshot) -> Iterator[FieldError]:
         for at, device in numbered(f"{place}.devices", node.devices):
             yield from quantities(at, least=1, memory_mib=device.memory_mib)
             yield from check_device(at, device)
+        yield from check_links(place, node)
         found = pools_of(node, snapshot.pools)
         if len(found) != 1:
             said = f"in the pools {', '.join(found)}" if found else "in no pool"

@@ -187,7 +187,8 @@ class Placer:
     def _spot(self, number: int, scores: Scores, *, rehearsal: bool) -> tuple[Spot, bool]:
         """The devices to take on a node, and whether the replica has to wait for any of it."""
         node, request = self._board.nodes[number], scores.request
-        found, waits = scores.devices_on(number)
+        links = node.links if request.count and not request.sliced else None
+        found, waits = scores.devices_on(number, links)
         if request.profile is not None:
             fitting = [node.devices[index] for index in found]
             spot, uncarved = carve(node, fitting, request, rehearsal=rehearsal)

@@ -12,6 +12,7 @@ import numpy as np
 from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.scheduling.demand import LEVEL_MASK, NO_FIT, TOO_MUCH, Demand
 from corral.scheduling.fit import Check
+from corral.scheduling.links import Links
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.room import Room
 from corral.scheduling.stock import Flags, Integers, Left, Stock
@@ -77,25 +78,35 @@ class Scores:
             return None
         return node if array[node] < NOWHERE else None
 
-    def devices_on(self, node: int) -> tuple[list[int], bool]:
+    def devices_on(self, node: int, links: Links | None = None) -> tuple[list[int], bool]:
         """The devices of a node that the request fits on, best first, and whether it has to wait for them.
 
-        Idle before leaving, then by their keys, then in the node's order.
+        Idle before leaving, then by their keys, then by their links if they are given, then in the node's
+        order.
         """
         stock, request, keys = self.stock, self.request, self.demand.keys
         conditions = stock.rows[node][2] if request.count else []
         if not stock.differs[node]:
-            if request.count == 1:
+            if request.count == 1 and links is None:
                 found = [keys[number] for number in conditions]
                 return [found.index(min(found))], False
             fitting = [index for index, number in enumerate(conditions) if keys[number] < NO_FIT]
+            if links is not None:
+                return links.best_of(
+                    {index: (0, keys[conditions[index]]) for index in fitting}, request.count
+                ), False
             fitting.sort(key=lambda index: keys[conditions[index]])
             return fitting, False
         waits = bool((stock.totals_now[node] < self._asked).any())
         at_once = stock.condition_now[node].tolist() if request.count else []
         late = [keys[number] >= NO_FIT for number in at_once]
         fitting = [index for index, number in enumerate(conditions) if keys[number] < NO_FIT]
-        fitting.sort(key=lambda index: (late[index] and not self._rehearsal, keys[conditions[index]]))
+        ranks = {
+            index: (int(late[index] and not self._rehearsal), keys[conditions[index]]) for index in fitting
+        }
+        fitting = (
+            sorted(fitting, key=ranks.__getitem__) if links is None else links.best_of(ranks, request.count)
+        )
         return fitting, waits or any(late[index] for index in fitting[: request.count])
 
     def chosen(self, node: int, devices: Sequence[int]) -> None:

@@ -18,7 +18,7 @@ from corral.core.explanations import Explanation
 from corral.core.holds import Claim, HeldPlace, Hold
 from corral.core.mig import MigGeometry, MigInstance, MigProfile
 from corral.core.mixes import ClassCount, Experience, Mix, WorkClass
-from corral.core.nodes import Node, Pool, Topology
+from corral.core.nodes import DeviceLink, Node, Pool, Topology
 from corral.core.plans import (
     DroppedClaim,
     Eviction,
@@ -103,6 +103,7 @@ _NOUNS: tuple[type, ...] = (
     ClassCount,
     Claim,
     Device,
+    DeviceLink,
     DeviceRequest,
     DeviceUse,
     DroppedClaim,
