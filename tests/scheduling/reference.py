@@ -29,8 +29,6 @@ def take_for(
     assert chunk is not None
     if cycle.guarantee_refusal(chunk) is not None:
         return SearchResult.NOT_ALLOWED
-    if cycle.taken_for and cycle.place(chunk, rehearsal=True) is None:
-        return None
     works = [work for leaf in candidates.leaves for work in candidates.works(leaf)]
     chunks = victim_order(cycle, works)
     for victims in sets_of(chunks):

@@ -109,10 +109,35 @@ class Placer:
         return self._scores_of(slot.request).failed_checks(None if view is None else view.allowed)
 
     def _put_all(self, slots: list[Slot], *, rehearsal: bool, keep: bool) -> int:
-        for found, slot in enumerate(slots):
+        left = list(slots)
+        if keep and slots and slots[0].group.work.ties is None:
+            left = [slot for slot in slots if not self._stays(slot)]
+        while left:
+            slot = self._whose_turn(left, rehearsal=rehearsal)
             if not self._put(slot, None, rehearsal=rehearsal, keep=keep):
-                return found
+                return len(slots) - len(left)
+            left.remove(slot)
         return len(slots)
+
+    def _stays(self, slot: Slot) -> bool:
+        """Lets a replica that this cycle evicted stay where it is, if it still can."""
+        if slot.base is None or not self._board.can_keep(slot):
+            return False
+        self._board.keep(slot)
+        return True
+
+    def _whose_turn(self, left: list[Slot], *, rehearsal: bool) -> Slot:
+        """The next one, or a member like it that is already where the next one would go."""
+        first = left[0]
+        ties = first.group.work.ties
+        if len(left) == 1 or ties is not None or all(slot.base is None for slot in left):
+            return first
+        node = self._scores_of(first.request, rehearsal=rehearsal).best()
+        for slot in left:
+            alike = slot.request is first.request and slot.group is first.group
+            if alike and slot.base is not None and slot.base.node == node and self._board.can_keep(slot):
+                return slot
+        return first
 
     def _put(self, slot: Slot, mask: Mask | None, *, rehearsal: bool, keep: bool) -> bool:
         """Gives one replica a spot, on a node of the mask if there is one."""

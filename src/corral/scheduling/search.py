@@ -35,10 +35,6 @@ def take_for(
     assert chunk is not None
     if cycle.guarantee_refusal(chunk) is not None:
         return SearchResult.NOT_ALLOWED
-    # What others of this cycle had evicted may suffice; what was free before is for allocate.
-    if cycle.taken_for and cycle.place(chunk, rehearsal=True) is None:
-        cycle.lists.changed([taker])
-        return None
     if not candidates.exist():
         return SearchResult.IMPOSSIBLE
     domains = cycle.placer.domains_for(chunk)
