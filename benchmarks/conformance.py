@@ -46,6 +46,7 @@ ACTIONS = {
 }
 STATES = {
     "Pending": ReplicaState.PENDING,
+    "Pipelined": ReplicaState.PENDING,
     "Running": ReplicaState.RUNNING,
     "Binding": ReplicaState.RUNNING,
     "Bound": ReplicaState.RUNNING,
@@ -54,6 +55,8 @@ STATES = {
     "StuckInReleasing": ReplicaState.STUCK,
     "Succeeded": ReplicaState.SUCCEEDED,
 }
+GONE = {"Failed", "Deleted", "Unknown"}
+DEFAULT_SET = "default"
 HOLDING = {ReplicaState.RUNNING, ReplicaState.RELEASING, ReplicaState.STUCK}
 Json = dict[str, Any]
 
@@ -128,24 +131,25 @@ def device_id(node: str, index: int) -> str:
 
 
 def _queue(queue: Json) -> Queue:
-    scales = {"gpu": (Resource.GPU_MILLI, 1000), "cpu_milli": (Resource.CPU_MILLI, 1)}
+    """A resource that the record leaves out is not divided."""
+    scales = {
+        "gpu": (Resource.GPU_MILLI, 1000),
+        "cpu_milli": (Resource.CPU_MILLI, 1),
+        "memory_mb": (Resource.MEMORY_MIB, 1_000_000 / MIB),
+    }
     quotas = {
         resource: Quota(
             _scaled(queue[key]["quota"], scale),
             _scaled(queue[key]["limit"], scale),
-            int(queue[key]["over_quota_weight"]),
+            # Recorded weights may be fractions; only their proportions count.
+            round(queue[key]["over_quota_weight"] * 1000),
         )
         for key, (resource, scale) in scales.items()
+        if key in queue
     }
-    memory = queue["memory_mb"]
-    quotas[Resource.MEMORY_MIB] = Quota(
-        _scaled(memory["quota"], 1_000_000 / MIB),
-        _scaled(memory["limit"], 1_000_000 / MIB),
-        int(memory["over_quota_weight"]),
-    )
     return Queue(
         queue["name"],
-        queue["parent"],
+        queue.get("parent"),
         queue["priority"],
         queue["created_index"],
         quotas={"default": quotas},
@@ -165,14 +169,16 @@ def _seconds(number: float | None) -> int | None:
 def _workload(job: Json, seats: _Seats) -> Workload:
     tasks: dict[str, list[Json]] = {}
     for task in job["tasks"]:
-        tasks.setdefault(task["subgroup"], []).append(task)
+        tasks.setdefault(task.get("subgroup") or DEFAULT_SET, []).append(task)
+    minimum = job.get("min_available", 1)
+    spec = job.get("subgroups") or {"pod_sets": [{"name": DEFAULT_SET, "min_available": minimum}]}
     stale = job.get("stale_for_s")
     ran = job.get("running_for_s")
     created = NOW - round(job["created_minutes_ago"] * 60)
     return Workload(
         name=job["name"],
         queue=job["queue"],
-        groups=(_group(job["subgroups"], tasks, job["preemptible"], seats),),
+        groups=(_group(spec, tasks, job["preemptible"], seats),),
         priority=job["priority"],
         created=created,
         running_since=None if ran is None else NOW - int(ran),
@@ -185,29 +191,34 @@ def _workload(job: Json, seats: _Seats) -> Workload:
 
 def _group(spec: Json, tasks: dict[str, list[Json]], preemptible: bool, seats: _Seats) -> ReplicaGroup:
     """Groups and sets of tasks side by side, as far as there are tasks in them."""
-    below = [_group(group, tasks, preemptible, seats) for group in spec["groups"]]
-    for leaf in spec["pod_sets"]:
-        members = tasks.get(leaf["name"], [])
+    below = [_group(group, tasks, preemptible, seats) for group in spec.get("groups") or ()]
+    for leaf in spec.get("pod_sets") or ():
+        members = [task for task in tasks.get(leaf["name"], []) if task["state"] not in GONE]
         if members:
             replicas = tuple(_replica(task, seats) for task in members)
-            minimum = min(leaf["min_available"], len(replicas))
+            missing = max(0, leaf["min_available"] - len(replicas))
             below.append(
                 ReplicaGroup(
                     leaf["name"],
-                    minimum,
-                    replicas=replicas,
+                    leaf["min_available"],
+                    replicas=(*replicas, *(_absent(members[0]["name"], index) for index in range(missing))),
                     preemptible=preemptible,
                     topology=_topology_request(leaf),
                 )
             )
     minimum = spec.get("min_available")
     return ReplicaGroup(
-        spec["name"],
+        spec.get("name") or DEFAULT_SET,
         None if minimum is None else min(minimum, len(below)),
         groups=tuple(below),
         preemptible=preemptible,
         topology=_topology_request(spec),
     )
+
+
+def _absent(beside: str, index: int) -> Replica:
+    """A member that a gang needs and the record lacks: it fits nowhere, so the gang is never whole."""
+    return Replica(f"{beside}/absent-{index}", request=Request(node_labels={"absent": "absent"}))
 
 
 def _replica(task: Json, seats: _Seats) -> Replica:
@@ -247,7 +258,7 @@ class _Seats:
         by_node: dict[str, list[Json]] = {}
         for job in cluster["jobs"]:
             for task in job["tasks"]:
-                if STATES[task["state"]] in HOLDING and task["node"]:
+                if STATES.get(task["state"]) in HOLDING and task["node"]:
                     by_node.setdefault(task["node"], []).append(task)
         for name, tasks in by_node.items():
             self._deal(name, cluster["nodes"][name], tasks)
@@ -256,7 +267,7 @@ class _Seats:
         free = [device_id(name, index) for index in range(node["gpus"])]
         shared: dict[str, str] = {}
         sharing = [task for task in tasks if _is_shared(task)]
-        for label in sorted({label for task in sharing for label in task["gpu_groups"]}):
+        for label in sorted({label for task in sharing for label in _labels(task)}):
             shared[label] = label if label in free else ""
             if label in free:
                 free.remove(label)
@@ -268,7 +279,7 @@ class _Seats:
             assert request is not None
             mib = request.memory_mib or max(1, node["gpu_memory_mib"] * (request.fraction_milli or 0) // 1000)
             compute = (request.fraction_milli or 0) // 10
-            labels = task["gpu_groups"] or [None] * request.count
+            labels = _labels(task) or [None] * request.count
             self.of_task[task["name"]] = tuple(
                 DeviceUse(shared[label] if label else free.pop(0), mib, compute) for label in labels
             )
@@ -276,6 +287,10 @@ class _Seats:
             if not _is_shared(task):
                 count = int(task["request"].get("gpus") or 0)
                 self.of_task[task["name"]] = tuple(DeviceUse(free.pop(0)) for _ in range(count))
+
+
+def _labels(task: Json) -> list[str]:
+    return task.get("gpu_groups") or []
 
 
 def _is_shared(task: Json) -> bool:

@@ -24,7 +24,8 @@ def rehearse(cycle: Cycle, action: Action, taker: WorkState, victims: Sequence[C
             board.take(slot)
     works = {chunk.work for chunk in victims}
     turns = Turns(cycle.tree, waiting, (taker, *works), across=cycle.pool.priority_across_queues)
-    if _place_all(cycle, turns, taker) and judge(_lost(victims)):
+    nothing_lost = action is Action.CONSOLIDATE
+    if _place_all(cycle, turns, taker, nothing_lost=nothing_lost) and judge(_lost(victims)):
         _note_takings(cycle, action, taker, victims)
         cycle.lists.changed((taker, *works))
         return True
@@ -47,17 +48,16 @@ def _note_takings(cycle: Cycle, action: Action, taker: WorkState, victims: Seque
     cycle.takings.setdefault(taker, []).extend(taken)
 
 
-def _place_all(cycle: Cycle, turns: Turns, taker: WorkState) -> bool:
-    """Places the taker and one chunk of each victim; False as soon as the taker cannot be placed."""
+def _place_all(cycle: Cycle, turns: Turns, taker: WorkState, *, nothing_lost: bool) -> bool:
+    """Places the taker and one chunk of each victim; False as soon as one is not placed that must be."""
     taker_placed = False
     while (work := turns.pop()) is not None:
         chunk = work.chunk()
         assert chunk is not None
         placed = cycle.place(chunk, rehearsal=True, keep=taker_placed) is None
-        if work is taker:
-            if not placed:
-                return False
-            taker_placed = True
+        if not placed and (nothing_lost or work is taker):
+            return False
+        taker_placed = taker_placed or work is taker
     return taker_placed
 
 
