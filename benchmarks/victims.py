@@ -9,7 +9,7 @@ difference is what taking costs. `go` is the figure of the best-known scheduler 
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchmarks.report import parser, show
 from corral.core.devices import Device, DeviceUse
@@ -129,6 +129,13 @@ def idle_without_cpu(size: int) -> Snapshot:
     return _snapshot(size, hogs, [_pending("gang", GANG, GPUS, queue="hog", cpu_milli=0)])
 
 
+def many_gangs_without_cpu(size: int) -> Snapshot:
+    """(c) The same for as many gangs as there are nodes: equal ones are not searched for twice."""
+    alone = idle_without_cpu(size)
+    gangs = [_pending(f"gang-{index:04}", GANG, GPUS, queue="hog", cpu_milli=0) for index in range(size)]
+    return replace(alone, workloads=(*alone.workloads[:-1], *gangs))
+
+
 def _snapshot(
     size: int, running: list[Workload], pending: list[Workload], *, hog_guarantee: int = 0, pinned: int = 0
 ) -> Snapshot:
@@ -207,6 +214,7 @@ TRIALS = (
     Trial("c", "one node short", one_node_short, FEW_TO_MANY, lambda _: 0, GO_NO),
     Trial("c", "one GPU short of the guarantee", one_gpu_short, FEW_TO_MANY, lambda _: 0, GO_NO),
     Trial("c", "idle GPUs without CPU", idle_without_cpu, FEW_TO_MANY, lambda _: 0, GO_NO),
+    Trial("c", "n gangs, idle GPUs without CPU", many_gangs_without_cpu, (100, 500, 1000), lambda _: 0, {}),
 )
 
 

@@ -25,7 +25,7 @@ GPUS = 4
 
 @st.composite
 def contests(draw: st.DrawFn) -> Snapshot:
-    """A cluster full of gangs strewn over its nodes, and owners who come late and ask for much."""
+    """Gangs strewn over the nodes, and owners who come late, ask for much, and often for the same."""
     nodes = tuple(
         Node(f"n{index}", 64_000, 64_000, devices=tuple(Device(f"n{index}g{i}", 100) for i in range(GPUS)))
         for index in range(draw(st.integers(2, 5)))
@@ -37,11 +37,22 @@ def contests(draw: st.DrawFn) -> Snapshot:
         queues.append(Queue(f"q{index}", parent, created=index, quotas=_quota(draw(guarantees))))
     leaves = [queue.name for queue in queues[1:]]
     early = [draw(_gang(f"early{index}", leaves, GPUS)) for index in range(draw(st.integers(4, 8)))]
-    late = [draw(_gang(f"late{index}", leaves, GPUS)) for index in range(draw(st.integers(1, 5)))]
+    late = [
+        replace(gang, name=f"{gang.name}{copy}", created=10 + copy, groups=_named(gang.groups, f"{copy}"))
+        for gang in (draw(_gang(f"late{index}-", leaves, GPUS)) for index in range(draw(st.integers(1, 4))))
+        for copy in range(draw(st.integers(1, 3)))
+    ]
     pool = Pool("default", arrangement=Arrangement.SPREADING)
     begun = Snapshot(1_000_000, nodes, tuple(queues), tuple(early), pools=(pool,))
     begun = settle(begun, schedule(begun, actions=[Action.ALLOCATE]))
     return replace(begun, workloads=(*begun.workloads, *late), pools=(Pool("default"),))
+
+
+def _named(groups: tuple[ReplicaGroup, ...], copy: str) -> tuple[ReplicaGroup, ...]:
+    return tuple(
+        replace(group, replicas=tuple(replace(each, name=f"{each.name}.{copy}") for each in group.replicas))
+        for group in groups
+    )
 
 
 @st.composite

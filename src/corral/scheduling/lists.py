@@ -5,8 +5,10 @@ A trial that fails leaves the board as it was, so the lists stay true; what a su
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
+from corral.core.plans import Action, SearchResult
+from corral.core.resources import Amount
 from corral.scheduling.order import WorkKey, work_key
 from corral.scheduling.tree import QueueState
 from corral.scheduling.work import Chunk, WorkState
@@ -31,6 +33,10 @@ class Lists:
         self._waiting_keys: dict[WorkState, WorkKey] = {}
         self._giving_keys: dict[WorkState, VictimKey] = {}
         self._ranks: dict[WorkState, int] = {}
+        # What is known of searches that failed, until something changes.
+        self.failed: dict[Hashable, SearchResult] = {}
+        self.walks: dict[tuple[Action, QueueState], tuple[int, list[Amount]]] = {}
+        self.youngest: dict[QueueState, int] = {}
 
     def waiting(self) -> dict[QueueState, list[Waiting]]:
         """By leaf queue the workloads with a next chunk, in the normal order."""
@@ -63,6 +69,9 @@ class Lists:
 
     def changed(self, works: Iterable[WorkState]) -> None:
         """Something of these workloads was placed or taken for good."""
+        self.failed.clear()
+        self.walks.clear()
+        self.youngest.clear()
         for work in works:
             if self._waiting is not None:
                 self._move(self._waiting.setdefault(work.queue, []), work)

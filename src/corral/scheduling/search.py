@@ -13,6 +13,7 @@ from corral.core.plans import Action, SearchResult
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.doubt import Doubt, MostLost
 from corral.scheduling.doubt_domain import DomainDoubt
+from corral.scheduling.failures import standing_of
 from corral.scheduling.stock import Integers
 from corral.scheduling.trial import Judge, rehearse
 from corral.scheduling.victims import Candidates, VictimOrder
@@ -37,6 +38,22 @@ def take_for(
         return SearchResult.NOT_ALLOWED
     if not candidates.exist():
         return SearchResult.IMPOSSIBLE
+    standing = standing_of(cycle, action, chunk)
+    known = cycle.lists.failed.get(standing)
+    ended = known or _search(cycle, action, chunk, candidates, judge, most_lost)
+    if ended is not None and standing is not None:
+        cycle.lists.failed[standing] = ended
+    return ended
+
+
+def _search(
+    cycle: Cycle,
+    action: Action,
+    chunk: Chunk,
+    candidates: Candidates,
+    judge: Judge,
+    most_lost: MostLost | None,
+) -> SearchResult | None:
     domains = cycle.placer.domains_for(chunk)
     if domains is None:
         doubt = Doubt(cycle, chunk, candidates, most_lost)
@@ -54,7 +71,7 @@ def take_for(
         if trials == cycle.config.search_trials:
             return SearchResult.OUT_OF_BUDGET
         trials += 1
-        if rehearse(cycle, action, taker, victims(), judge):
+        if rehearse(cycle, action, chunk.work, victims(), judge):
             return None
     return SearchResult.IMPOSSIBLE
 
