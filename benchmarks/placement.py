@@ -65,8 +65,8 @@ def main() -> None:
         help="arrays orderS (rows of the list) and permS (rank of each node for ties) for each seed S",
     )
     options = arguments.parse_args()
-    lists = _chosen(options.lists, openb.LISTS, "--lists")
-    names = _chosen(options.policies, tuple(POLICIES), "--policies")
+    lists = chosen(options.lists, openb.LISTS, "--lists")
+    names = chosen(options.policies, tuple(POLICIES), "--policies")
     folder = openb.find_folder(options.traces)
     nodes = openb.read_nodes(folder)
     rows: list[report.Row] = []
@@ -160,7 +160,7 @@ def _row(list_name: str, policy: str, outcomes: Sequence[Outcome]) -> report.Row
     }
 
 
-def _chosen(text: str, known: Sequence[str], option: str) -> list[str]:
+def chosen(text: str, known: Sequence[str], option: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in known:

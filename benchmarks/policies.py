@@ -39,6 +39,8 @@ class Place(NamedTuple):
 class Policy(Protocol):
     """Takes work one by one; what it accepts stays until it is released."""
 
+    nodes: NodeArrays
+
     def offer(self, work: WorkClass) -> Place | None: ...
 
     def release(self, work: WorkClass, place: Place) -> None: ...
@@ -48,6 +50,7 @@ class Corral:
     """Corral's own placement, on a board without queues; learns the mix from what it is offered."""
 
     def __init__(self, nodes: NodeArrays) -> None:
+        self.nodes = nodes
         self._board = Board([_node(nodes, index) for index in range(len(nodes))])
         self._placer = Placer(self._board, Pool("default"))
         self._tally = Tally()

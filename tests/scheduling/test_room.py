@@ -222,6 +222,16 @@ def test_work_without_gpus_stays_off_the_cpus_that_gpus_need() -> None:
     assert chosen(nodes, mix, held, Request(4000, 1024)) == "n1"
 
 
+def test_where_work_leaves_small_work_gathers_on_nodes_in_use() -> None:
+    small = ClassCount(WorkClass(1000, 1024, gpus=1, gpu_milli=1000), 10_000)
+    nodes = [node("n0", 4), node("n1", 4, cpu=2200)]
+    held = {"n1": [Request(0, 0, DeviceRequest())]}
+    request = Request(1200, 1024, DeviceRequest())
+    # On n1 more CPU is lost than GPU; where everything stays, n0 is better.
+    assert chosen(nodes, Mix((small,), 10), held, request) == "n0"
+    assert chosen(nodes, Mix((small,), 10, departures=10_000), held, request) == "n1"
+
+
 def test_idle_comes_before_room() -> None:
     mix = Mix((ClassCount(WorkClass(1000, 1024, gpus=2, gpu_milli=1000), 10_000),))
     world = World([node("n0", 1), node("n1", 2)], mix)

@@ -130,7 +130,7 @@ def test_weight_grows_with_arrivals_and_with_scarcity() -> None:
     room = [0, 0]
     room[several] = 2000 * FILL_UNIT // 10
     room[1 - several] = 2000 * FILL_UNIT * 85 // 100
-    lesson.weigh(room, 0, config)
+    lesson.weigh(room, config)
     # 0.25 / (0.1 + 0.15) ** 1.5 = 2 against 0.75 / (0.85 + 0.15) ** 1.5 = 0.75
     row = lesson.weights[2]
     assert row[shapes[several]] == pytest.approx(SHARE_UNIT * 2 / 2.75, abs=1)
@@ -139,20 +139,14 @@ def test_weight_grows_with_arrivals_and_with_scarcity() -> None:
 
 def test_the_weight_of_work_for_several_gpus_is_none_where_too_few_are_untouched() -> None:
     lesson = Lesson(counts((whole(gpus=2), 1)), fleet(2), RoomConfig())
-    lesson.weigh(room_left(lesson, [[1000, 1000]]), 0, RoomConfig())
+    lesson.weigh(room_left(lesson, [[1000, 1000]]), RoomConfig())
     assert lesson.weights[:3, 0].tolist() == [0, 0, SHARE_UNIT]
-
-
-def test_where_work_leaves_a_node_that_lacks_fewer_gpus_is_worth_more() -> None:
-    lesson = Lesson(counts((whole(gpus=3), 1)), fleet(3), RoomConfig())
-    lesson.weigh(room_left(lesson, [[1000, 1000, 1000]]), 125, RoomConfig(hope=0.5))
-    assert lesson.weights[:4, 0].tolist() == [SHARE_UNIT / 16, SHARE_UNIT / 8, SHARE_UNIT / 4, SHARE_UNIT]
 
 
 def test_a_node_with_devices_of_several_kinds_has_room_for_work_on_each_of_them() -> None:
     mix = counts((half(models=("A",)), 1), (half(models=("B",)), 1))
     lesson = Lesson(mix, fleet(2, nodes=2, together=((0,), (0, 1))), RoomConfig())
-    lesson.weigh([1, 1], 0, RoomConfig())
+    lesson.weigh([1, 1], RoomConfig())
     weight = lesson.weights[0, 0]
     assert lesson.weights[:, 0].tolist() == [weight] * 3 + [2 * weight] * 3
 
@@ -160,7 +154,7 @@ def test_a_node_with_devices_of_several_kinds_has_room_for_work_on_each_of_them(
 def test_tables_hold_whole_numbers_so_that_sums_are_exact() -> None:
     mix = counts((half(cpu=1300, memory=777), 7), (whole(cpu=3100), 5))
     lesson = Lesson(mix, fleet(2, nodes=2), RoomConfig())
-    lesson.weigh(room_left(lesson, [[1000, 730], [310, 0]]), 0, RoomConfig())
+    lesson.weigh(room_left(lesson, [[1000, 730], [310, 0]]), RoomConfig())
     rooms = lesson.rooms(
         np.zeros(2, int), np.full(2, 8000.0), np.full(2, 65536.0), np.array([1111.0, 2222.0])
     )

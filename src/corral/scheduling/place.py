@@ -185,7 +185,10 @@ class Placer:
         """Brings the arrays up to date, or makes them."""
         stock = self._stock
         if stock is None or len(stock.conditions) > _MOST_CONDITIONS:
-            stock = self._stock = Stock(self._board)
+            fresh = Stock(self._board)
+            # Who remembers a state of the arrays by their changes must not take the new ones for it.
+            fresh.changes = 0 if stock is None else stock.changes + 1
+            stock = self._stock = fresh
             self._considered = False
         elif (changed := stock.refresh()) and self._room is not None and self._considered:
             self._room.read(changed)

@@ -15,6 +15,7 @@ from corral.scheduling.demand import LEVEL_BITS, LEVEL_MASK
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.room_lesson import (
     FILL_UNIT,
+    MUCH_TURNOVER,
     SHARE_UNIT,
     Fleet,
     Floats,
@@ -27,10 +28,10 @@ from corral.scheduling.room_lesson import (
 from corral.scheduling.room_mix import Tally, work_class
 from corral.scheduling.stock import Stock
 
-# Losses are compared in steps of 0.01 milli of weighted room, coarser where a node has over 10 devices, and
-# so stay below 2**20.
+# Losses are compared in steps of 0.01 milli of weighted room; coarser where nodes have more than MOST_MILLI
+# to lose, so that they stay below 2**20.
 LOSS_STEP = FILL_UNIT * SHARE_UNIT / 100
-DEVICES_PER_STEP = 10
+MOST_MILLI = (1 << 20) // 100
 _MANY = 256  # from so many nodes on it pays to look for those in the same state
 _MOST_REMEMBERED = 1 << 17
 
@@ -55,7 +56,6 @@ class Room:
         )
         self._groups = [groups[kinds] for kinds in together]
         self._group: Integers = np.array(self._groups, np.int64)
-        self._step = LOSS_STEP * -(-width // DEVICES_PER_STEP)
         # The state of each node in the form that scoring reads.
         self._row: Integers = np.zeros(count, np.int64)  # which weights count: by group and untouched devices
         self._fill = np.zeros(count)
@@ -75,7 +75,12 @@ class Room:
             room = self._lesson.room_left(self._group, cpu, memory, self._fill, stock.free)
             learnt = Experience(counts, kinds, room, Tally(mix).turnover())
         self.learnt = learnt
-        self._lesson.weigh(learnt.room, learnt.turnover, config)
+        used = min(learnt.turnover, MUCH_TURNOVER) * config.packing_milli // MUCH_TURNOVER
+        self._packing = float(used * FILL_UNIT * SHARE_UNIT)
+        # A node loses at most its devices and what packing adds for them.
+        most_milli = (WHOLE_DEVICE_MILLI + used) * max(width, 1)
+        self._step = LOSS_STEP * -(-most_milli // MOST_MILLI)
+        self._lesson.weigh(learnt.room, config)
         self._revalue(unvalued)
 
     def read(self, nodes: Iterable[int]) -> None:
@@ -121,6 +126,9 @@ class Room:
         after = self._lesson.values(row, self._group.take(among), left[:, 0], left[:, 1], fill)
         lost = self._value.take(among)
         lost -= after
+        if self._packing:
+            # Where work leaves, small work gathers on nodes in use, so that others run empty.
+            lost += self._packing * self._stock.free.take(among)
         lost /= self._step
         return np.rint(lost).astype(np.int64), after
 

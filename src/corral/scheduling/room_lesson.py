@@ -35,7 +35,7 @@ class RoomConfig:
 
     horizon: int = 30  # tasks that a GPU is expected to be offered before we stop counting
     scarcity_floor: float = 0.01  # share of the capacity that is added before dividing by what is left
-    hope: float = 0.8  # with turnover, the worth of a node for work on several GPUs, per GPU it lacks
+    packing_milli: int = 300  # with turnover, what a node's untouched GPU adds to the loss there
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class Lesson:
         self._alike = bool((self.shapes.least == self.shapes.least[:1]).all())
         self.weights = np.zeros((0, 0))
 
-    def weigh(self, room: Sequence[int], turnover: int, config: RoomConfig) -> None:
+    def weigh(self, room: Sequence[int], config: RoomConfig) -> None:
         """Sets the weights: a bucket counts by how often it arrives and by how little room it has left."""
         fleet = self.fleet
         capacity = max(fleet.capacity_milli, 1) * FILL_UNIT
@@ -210,26 +210,13 @@ class Lesson:
             raw.append(share / (plenty * math.sqrt(plenty)))
         scale = SHARE_UNIT / sum(raw) if raw else 0.0
         weights = np.zeros((len(fleet.together), fleet.most_gpus + 1, len(self.shapes)))
-        worth = self._worth(min(turnover / MUCH_TURNOVER, 1.0), config.hope)
+        # Too few untouched devices are of no use for work on several.
+        enough = np.arange(fleet.most_gpus + 1)[:, None] >= self.shapes.needs_untouched
         for (shape, allowed, _), weight in zip(self.shapes.allowed, raw, strict=True):
             for index, kinds in enumerate(fleet.together):
                 if not set(allowed).isdisjoint(kinds):
-                    weights[index, :, shape] += np.rint(weight * scale * worth[:, shape])
+                    weights[index, :, shape] += np.rint(weight * scale) * enough[:, shape]
         self.weights = weights.reshape(-1, len(self.shapes))
-
-    def _worth(self, turnover: float, hope: float) -> Floats:
-        """[untouched, shape]: what room counts for with so many GPUs untouched.
-
-        Where nothing leaves, too few are of no use. Where work leaves, the fewer are lacking the sooner
-        there will be enough; without that, small work would be strewn over all nodes.
-        """
-        untouched = np.arange(self.fleet.most_gpus + 1)[:, None]
-        powers = [1.0]
-        for _ in range(int(self.shapes.needs_untouched.max(initial=0))):
-            powers.append(powers[-1] * hope)
-        by_lack = np.array([1.0, *(turnover * power for power in powers[1:])])
-        worth: Floats = by_lack[np.maximum(self.shapes.needs_untouched - untouched, 0)]
-        return worth
 
     def rooms(self, group: Integers, cpu: Floats, memory: Floats, fill: Floats) -> Floats:
         """[node, shape]: the least of the expected fill and what CPU and memory can carry; models aside.
