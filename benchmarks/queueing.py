@@ -1,7 +1,7 @@
 """How work waits: a fixed partition against sharing, backfill, and short work first, on public traces.
 
 Philly: virtual clusters are queues, their nodes their guarantees. The trace counts far more nodes than its
-work needs, so the same is also shown on a quarter of them. Muri: 64 GPUs, durations unknown to the scheduler.
+work needs, so the same is also shown on a part of them. Muri: 64 GPUs, durations unknown to the scheduler.
 All of it is replayed on virtual time by the scheduler itself; nothing is a model of it.
 """
 
@@ -18,19 +18,19 @@ from corral.core.refusals import Invalid
 from corral.replay.harm import harm_of_sharing
 from corral.replay.inputs import with_limits
 from corral.replay.jobs import Job, Trace
-from corral.replay.loop import Settings
 from corral.replay.policy import parse_policy
 from corral.replay.run import Replayed, replay
+from corral.replay.settings import Settings
 from corral.replay.summary import WorkSummary, spread
 from corral.replay.traces.muri import read_muri
 from corral.replay.traces.philly import JOB_FILE, read_philly
 
 DAY = 86_400
-PHILLY = Settings(grace_seconds=30, save_seconds=30, cycle_seconds=10)
+PHILLY = Settings(grace_seconds=30, save_seconds=30, cycle_seconds=30)
 # Every eviction costs what saving and resuming take: nothing is free.
 MURI = Settings(grace_seconds=30, save_seconds=30, resume_seconds=60, cycle_seconds=60)
 MURI_PUBLISHED = {"trace1": 3_330_371, "trace3": 347_213}
-LARGE_GPUS = 16
+LARGE_GPUS = 8
 PARTS = ("sharing", "backfill", "muri")
 
 Tables = dict[str, list[report.Row]]
@@ -40,9 +40,9 @@ def main() -> None:
     arguments = report.parser("queueing", __doc__ or "")
     arguments.add_argument("--traces", type=Path, required=True, metavar="DIR", help="folder of the traces")
     arguments.add_argument("--parts", default=",".join(PARTS), help=f"joined by commas: {', '.join(PARTS)}")
-    arguments.add_argument("--from-day", type=int, default=18, metavar="N", help="of Philly (default 18)")
-    arguments.add_argument("--days", type=int, default=7, metavar="N", help="of Philly (default 7)")
-    arguments.add_argument("--full", action="store_true", help="the whole of Philly and of both job sets")
+    arguments.add_argument("--from-day", type=int, default=24, metavar="N", help="of Philly (default 24)")
+    arguments.add_argument("--days", type=int, default=3, metavar="N", help="of Philly (default 3)")
+    arguments.add_argument("--full", action="store_true", help="the whole of Philly; takes hours")
     options = arguments.parse_args()
     parts = [part.strip() for part in options.parts.split(",")]
     if unknown := [part for part in parts if part not in PARTS]:
@@ -54,7 +54,7 @@ def main() -> None:
             tables |= sharing(_philly(options.traces, 1, window), "all nodes")
             tables |= sharing(_philly(options.traces, 4, window), "a quarter")
         if "backfill" in parts:
-            tables |= backfill(_philly(options.traces, 4, window))
+            tables |= backfill(_philly(options.traces, 8, window))
         if "muri" in parts:
             tables |= muri(options.traces)
     except Invalid as error:
@@ -147,7 +147,7 @@ def backfill(trace: Trace) -> Tables:
                     "plan_cpu_s": result.summary.plan_cpu_seconds,
                 }
             )
-    return {"Philly on a quarter: backfill, run-time limits of twice the duration": rows}
+    return {"Philly on an eighth: backfill, run-time limits of twice the duration": rows}
 
 
 def muri(traces: Path) -> Tables:

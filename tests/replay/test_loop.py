@@ -7,11 +7,12 @@ from corral.core.plans import Action
 from corral.core.workloads import DeviceRequest, Request
 from corral.engines.simulated import Faults
 from corral.replay.jobs import Job
-from corral.replay.loop import Replay, Settings
+from corral.replay.loop import Replay
 from corral.replay.nodes import make_nodes
 from corral.replay.planner import make_planner
 from corral.replay.policy import SHORT_FIRST, Policy, parse_policy
 from corral.replay.record import JobRecord, Recording
+from corral.replay.settings import Settings
 
 
 def job(name: str, queue: str, arrives: int, seconds: int, gpus: int = 1, **more: int) -> Job:

@@ -6,12 +6,12 @@ from html.parser import HTMLParser
 import pytest
 
 from corral.replay.jobs import Job, Trace
-from corral.replay.loop import Settings
 from corral.replay.nodes import make_nodes
 from corral.replay.policy import parse_policy
 from corral.replay.report.page import write_report
 from corral.replay.report.svg import steps_of, time_axis
 from corral.replay.run import Replayed, replay
+from corral.replay.settings import Settings
 from tests.replay.test_loop import job
 
 NODES = make_nodes(2, 2, "H100", 81920)

@@ -5,12 +5,12 @@ import pytest
 
 from corral.core.nodes import Node
 from corral.replay.jobs import Job
-from corral.replay.loop import Settings
 from corral.replay.nodes import make_nodes, parse_nodes
 from corral.replay.policy import parse_policy
 from corral.replay.record import Changes
 from corral.replay.run import replay
 from corral.replay.series import interval_means
+from corral.replay.settings import Settings
 from corral.replay.summary import Summary, spread
 from corral.replay.synthetic import Recipe, make_jobs
 from corral.replay.words import duration

@@ -68,9 +68,9 @@ def simulate(
     from corral.cli.simulate_output import Progress, document, show
     from corral.engines.simulated import Faults
     from corral.replay.inputs import find_guarantees, find_work, with_limits
-    from corral.replay.loop import Settings
     from corral.replay.report.page import write_report
     from corral.replay.run import replay
+    from corral.replay.settings import Settings
 
     try:
         policies = _policies(policy)

@@ -7,42 +7,24 @@ plan, signal, start. One heap for its own timers, one inside the engine; nothing
 import heapq
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 
-from corral.core.devices import DeviceUse, slice_milli
 from corral.core.holds import Claim
 from corral.core.plans import Placement, Plan
 from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.engines.interface import Cursor, Ending, Run, RunPhase, Start
-from corral.engines.simulated import NO_FAULTS, Faults, Program, SimulatedEngine
-from corral.replay.attained import NO_LEVELS, Levels
+from corral.engines.simulated import Program, SimulatedEngine
 from corral.replay.jobs import Cluster, Job
+from corral.replay.learning import RunTimes
 from corral.replay.life import Life, Spot, Stage
-from corral.replay.record import Fragments, JobRecord, Recording
+from corral.replay.record import Recording
+from corral.replay.recorder import Recorder
+from corral.replay.settings import Settings
 from corral.scheduling.engine import Engine
 
+_LEARNS_EVERY_SECONDS = 3600
+
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How the simulated place behaves.
-
-    `cycle_seconds` is the least time between two cycles, `heartbeat_seconds` the most while work waits.
-    A release that takes `overdue_seconds` longer than the grace is stuck.
-    """
-
-    grace_seconds: int = 30
-    save_seconds: int = 30
-    start_seconds: int = 0
-    resume_seconds: int = 0
-    cycle_seconds: int = 10
-    heartbeat_seconds: int = 3600
-    overdue_seconds: int = 60
-    levels: Levels = NO_LEVELS
-    faults: Faults = NO_FAULTS
-    seed: int = 0
 
 
 class _Timer(IntEnum):
@@ -70,11 +52,11 @@ class Replay:
         self._timers: list[tuple[int, int, _Timer, Life, int]] = []
         self._timer_count = 0
         self._claims: tuple[Claim, ...] = ()
+        self._queues = cluster.queues
+        self._run_times = RunTimes()
+        self._learnt_at = self.now
         self._cursor: Cursor | None = None
         self._nodes = {node.name: node for node in cluster.nodes}
-        self._device_mib = {
-            (node.name, device.id): device.memory_mib for node in cluster.nodes for device in node.devices
-        }
         self._present = set(self._nodes)
         self._revision = 1
         self.engine = SimulatedEngine(
@@ -84,9 +66,8 @@ class Replay:
             faults=self.settings.faults,
             seed=self.settings.seed,
         )
-        names = tuple(sorted({job.queue for job in jobs} | {queue.name for queue in cluster.queues}))
-        self.recording = Recording(names, self.now, cluster.gpu_milli, Fragments(cluster.nodes, self.now))
-        self._queue_numbers = self.recording.queue_numbers
+        self._recorder = Recorder(cluster, jobs, self.now)
+        self.recording = self._recorder.recording
 
     async def run(self, progress: Progress | None = None) -> Recording:
         """Until all work is done, or what is left can never start."""
@@ -189,7 +170,7 @@ class Replay:
 
     async def _end(self, life: Life, replica: str, run: Run) -> None:
         spot = life.spots.pop(replica)
-        self._hold(life.job, spot, run.since, -1)
+        self._recorder.hold(life.job, spot, run.since, -1)
         if life.stage is not Stage.RUNNING:
             return
         if run.ending in (Ending.SUCCEEDED, Ending.FAILED):
@@ -212,7 +193,8 @@ class Replay:
         self._active -= 1
         if life.ended is not None:
             life.stage = Stage.DONE
-            self._record(life)
+            self._recorder.record(life)
+            self._run_times.finished(life.job.queue, life.job.work_seconds)
             del self._lives[life.job.name]
             self.planner.drop_workload(life.job.name)
             self._dirty = True
@@ -227,22 +209,19 @@ class Replay:
         present = {node.name for node in inventory.nodes}
         for name in sorted(self._present ^ present):
             node = self._nodes[name]
-            devices = len(node.devices) if name in present else 0
             if name in present:
                 self.planner.set_node(node)
             else:
                 self.planner.drop_node(name)
-            self.recording.fragments.set_node(self.now, name, devices)
-            change = len(node.devices) if name in present else -len(node.devices)
-            self.recording.capacity.add(self.now, 0, WHOLE_DEVICE_MILLI * change)
+            self._recorder.count_node(self.now, node, is_there=name in present)
         self._present = present
         self._dirty = True
 
     # What the plan says
 
     async def _cycle(self) -> None:
-        self._dirty = False
         self._last_cycle = self.now
+        self._learn()
         began = time.process_time()
         plan = self.planner.plan(self.now, claims=self._claims, reasons=False)
         self.recording.plan_cpu_seconds += time.process_time() - began
@@ -254,8 +233,13 @@ class Replay:
             chosen.setdefault(placement.workload, []).append(placement)
         starts = [start for name in chosen for start in self._place(self._lives[name], chosen[name])]
         await self.engine.start(starts)
-        # What starts or goes may let other work move up in the next cycle.
-        self._dirty = self._dirty or not plan.is_empty
+        # Its own starts give the next cycle nothing to do; what leaves will be observed.
+        self._dirty = False
+
+    def _learn(self) -> None:
+        if self.settings.learns and self.now - self._learnt_at >= _LEARNS_EVERY_SECONDS:
+            self.planner.set_queues(self._run_times.applied_to(self._queues))
+            self._learnt_at = self.now
 
     async def _evict(self, plan: Plan) -> None:
         for eviction in plan.evictions:
@@ -271,7 +255,7 @@ class Replay:
         life.interrupt(self.now, saved=saved)
         self._set_level(life)
         life.stage = Stage.LEAVING
-        self._want(life.job, 1)
+        self._recorder.want(self.now, life.job, 1)
         await self.engine.signal([spot.run for spot in life.spots.values()], self.settings.grace_seconds)
         self._set_timer(
             self.now + self.settings.grace_seconds + self.settings.overdue_seconds, _Timer.OVERDUE, life
@@ -291,14 +275,14 @@ class Replay:
             life.first_start = self.now
         self._waiting -= 1
         self._active += 1
-        self._want(job, -1)
+        self._recorder.want(self.now, job, -1)
         starts = []
         for placed in placements:
             run = f"{placed.replica}/{life.attempt}"
-            spot = Spot(run, placed.node, placed.devices, self._milli(placed.node, placed.devices))
+            spot = Spot(run, placed.node, placed.devices, self._recorder.milli(placed.node, placed.devices))
             life.spots[placed.replica] = spot
             self._runs[run] = life, placed.replica
-            self._hold(job, spot, self.now, 1)
+            self._recorder.hold(job, spot, self.now, 1)
             starts.append(Start(run, job.name, placed.replica, life.attempt, placed.node, placed.devices))
         self._tell(life)
         return starts
@@ -307,7 +291,7 @@ class Replay:
 
     def _wait(self, life: Life) -> None:
         if life.attempt == 0:
-            self._want(life.job, 1)
+            self._recorder.want(self.now, life.job, 1)
         life.stage = Stage.WAITING
         self._waiting += 1
         self._tell(life)
@@ -341,38 +325,10 @@ class Replay:
         self._timer_count += 1
         heapq.heappush(self._timers, (at, self._timer_count, timer, life, life.attempt))
 
-    def _want(self, job: Job, sign: int) -> None:
-        self.recording.waiting.add(self.now, self._queue_numbers[job.queue], sign * job.gpu_milli)
-
-    def _hold(self, job: Job, spot: Spot, at: int, sign: int) -> None:
-        self.recording.held.add(at, self._queue_numbers[job.queue], sign * spot.gpu_milli)
-        self.recording.fragments.use(at, spot.node, sign * spot.gpu_milli)
-
-    def _milli(self, node: str, uses: tuple[DeviceUse, ...]) -> int:
-        return sum(
-            WHOLE_DEVICE_MILLI
-            if use.memory_mib is None
-            else slice_milli(use.memory_mib, use.compute_percent, self._device_mib[node, use.device])
-            for use in uses
-        )
-
-    def _record(self, life: Life) -> None:
-        self.recording.jobs.append(
-            JobRecord(
-                life.job,
-                life.first_start,
-                life.ended,
-                life.waited_seconds,
-                life.lost_seconds,
-                life.evictions,
-            )
-        )
-
     def _finish(self) -> Recording:
-        self.recording.ended = self.now
-        self.recording.fragments.pass_time(self.now)
         for life in self._lives.values():
             if life.stage is Stage.WAITING:
                 life.waited_seconds += self.now - life.waiting_since
-            self._record(life)
+            self._recorder.record(life)
+        self._recorder.finish(self.now)
         return self.recording

@@ -1,7 +1,7 @@
 """What a replay writes down while it runs: one row per job, and every change of what is held and wanted."""
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from corral.core.nodes import Node
@@ -92,8 +92,3 @@ class Recording:
     lost_runs: int = 0
     stuck_releases: int = 0
     evictions_by: dict[Action, int] = field(default_factory=dict)
-    held_milli_seconds: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def queue_numbers(self) -> Mapping[str, int]:
-        return {name: number for number, name in enumerate(self.queues)}

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 from corral.core.nodes import Node
 from corral.replay.jobs import Cluster, Job
-from corral.replay.loop import Progress, Replay, Settings
+from corral.replay.loop import Progress, Replay
 from corral.replay.planner import make_planner
 from corral.replay.policy import Policy
 from corral.replay.record import Recording
+from corral.replay.settings import Settings
 from corral.replay.summary import Summary, summarise
 
 
