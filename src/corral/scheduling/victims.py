@@ -40,7 +40,15 @@ class Candidates:
         self._below = below
 
     def exist(self) -> bool:
-        return any(next(self.in_order(leaf), None) is not None for leaf in self.leaves)
+        """Whether there may be any; who stands above a priority is passed over by the sorted lists."""
+        if self._below is not None:
+            return any(next(self.in_order(leaf), None) is not None for leaf in self.leaves)
+        return any(
+            group.active and group.preemptible
+            for leaf in self.leaves
+            for work in self.works(leaf)
+            for group in work.leaves
+        )
 
     def in_order(self, leaf: QueueState) -> Iterator[Giving]:
         """The first victim chunk of each, in victim order."""
