@@ -1,12 +1,14 @@
 """`corral plan`: a snapshot in, a plan for people or programs out."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.running import Corral
+from tests.docs.test_documents import ROOT
 
 
 def cluster() -> dict[str, Any]:
@@ -69,6 +71,22 @@ def test_explanation_says_what_would_help(corral: Corral, snapshot: str) -> None
     shown = corral("plan", snapshot, "--explain", "job")
     assert "a limit of team that is 1 GPU higher" in shown.out
     assert "no workload 'other'" in corral("plan", snapshot, "--explain", "other").err
+
+
+def test_example_in_the_documents_is_what_the_command_says(corral: Corral, tmp_path: Path) -> None:
+    document = (ROOT / "docs" / "scheduling" / "explain.md").read_text()
+    blocks = re.findall(r"```(?:json|text)\n(.*?)```", document, re.DOTALL)
+    (tmp_path / "snapshot.json").write_text(blocks[0])
+    shown = corral("plan", str(tmp_path / "snapshot.json"), "--explain", "notebook")
+    command, _, said = blocks[1].partition("\n")
+    assert command == "$ corral plan snapshot.json --explain notebook"
+    assert [line.rstrip() for line in shown.out.splitlines()] == said.splitlines()
+
+
+def test_explanation_is_json_for_programs(corral: Corral, snapshot: str) -> None:
+    told = corral("plan", snapshot, "--explain", "job", "--json").json
+    assert told["reason"]["kind"] == "limit"
+    assert [change["kind"] for change in told["changes"]] == ["raise_bounds"]
 
 
 def test_wrong_places_of_a_snapshot_are_named(corral: Corral, tmp_path: Path) -> None:

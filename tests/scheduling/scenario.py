@@ -15,6 +15,7 @@
     searches: {job: {reclaim: impossible}}      how the searches of a workload ended in the first cycle
     trials: 100                         how many sets of victims are tried for one taker
     reserved: {job: 60}                 in how many seconds a workload is to start, for all that have a time
+    starts: {job: 60}                   in how many seconds it is estimated to start, or why nobody can say
     kept_for: {job: other}              for whom the place is kept that a workload cannot have
     holds: {lab: {at: 60, until: 90, queue: team, places: [n0, n1/2], devices: 4}}   in seconds from now
     helps: {job: [being preemptible]}   what is said to help it, all of it
@@ -77,6 +78,7 @@ class Scenario:
     searches: dict[str, dict[str, str]]
     reserved: dict[str, int] | None
     kept_for: dict[str, str]
+    starts: dict[str, int | str]
     helps: dict[str, list[str]]
     uses: dict[str, list[str]]
 
@@ -94,7 +96,7 @@ def load_scenarios() -> tuple[Scenario, ...]:
 def read_scenario(name: str, spec: Spec) -> Scenario:
     unknown = set(spec) - {
         "nodes", "queues", "workloads", "pool", "history", "rounds", "actions", "then", "reasons",
-        "topologies", "mix", "reserved", "kept_for", "helps", "holds", "uses",
+        "topologies", "mix", "reserved", "kept_for", "helps", "holds", "uses", "starts",
         "evicts", "searches", "trials",
     }  # fmt: skip
     assert not unknown, f"{name}: unknown {unknown}"
@@ -126,6 +128,7 @@ def read_scenario(name: str, spec: Spec) -> Scenario:
         spec.get("searches", {}),
         spec.get("reserved"),
         spec.get("kept_for", {}),
+        spec.get("starts", {}),
         spec.get("helps", {}),
         spec.get("uses", {}),
     )

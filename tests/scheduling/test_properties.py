@@ -15,7 +15,8 @@ from corral.core.queues import Queue, QueuePolicy, Quota
 from corral.core.resources import Resource
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, ReplicaState, Request, Workload
 from corral.scheduling.changes import changed
-from corral.scheduling.engine import schedule
+from corral.scheduling.engine import Engine, schedule
+from corral.scheduling.estimates import estimate_starts
 from corral.scheduling.snapshot import Snapshot
 from corral.scheduling.why import why
 from tests.scheduling.world import replicas_of, settle
@@ -346,3 +347,54 @@ def has_room(snapshot: Snapshot, node: Node, request: Request) -> bool:
         return True
     mib = wanted.memory_mib or DEVICE_MIB * (wanted.fraction_milli or 1000) // 1000
     return sum(held[device.id] + mib <= DEVICE_MIB for device in node.devices) >= wanted.count
+
+
+@relaxed
+@given(clusters())
+def test_plan_applied_twice_changes_nothing(snapshot: Snapshot) -> None:
+    plan = schedule(snapshot)
+    once = settle(snapshot, plan)
+    assert settle(once, plan) == once
+
+
+@relaxed
+@given(clusters())
+def test_nothing_that_fits_waits_while_a_lower_one_of_its_queue_starts(snapshot: Snapshot) -> None:
+    plan = schedule(snapshot, actions=[Action.ALLOCATE])
+    started = {each.workload for each in plan.placements}
+    rank = {each.name: (-each.priority, each.created, each.name) for each in snapshot.workloads}
+    queues = {each.name: each.queue for each in snapshot.workloads}
+    idle = {each.name for each in snapshot.workloads} - {each.name for each, _ in running(snapshot)}
+    for each in plan.unplaced:
+        higher = each.workload
+        if higher not in idle or higher in started:
+            continue
+        lower = {name for name in started if queues[name] == each.queue and rank[name] > rank[higher]}
+        without = tuple(
+            work for work in snapshot.workloads if work.name not in lower or work.name not in idle
+        )
+        alone = schedule(replace(snapshot, workloads=without), actions=[Action.ALLOCATE])
+        assert not lower or higher not in {placed.workload for placed in alone.placements}
+
+
+@relaxed
+@given(clusters())
+def test_reservation_is_not_pushed_back_by_what_starts(snapshot: Snapshot) -> None:
+    # Of several, one may come after another in the next cycle when the order of their queues has changed.
+    snapshot = replace(snapshot, pools=(replace(snapshot.pools[0], reservations=1),))
+    plan = schedule(snapshot)
+    times = {each.workload: each.at for each in plan.reservations}
+    for each in schedule(settle(snapshot, plan)).reservations:
+        assert each.at <= times.get(each.workload, each.at)
+
+
+@relaxed
+@given(clusters())
+def test_estimates_leave_no_trace(snapshot: Snapshot) -> None:
+    engine = Engine(snapshot)
+    plan = engine.plan(snapshot.now)
+    names = [each.workload for each in plan.unplaced]
+    estimates = estimate_starts(engine, snapshot.now, names)
+    assert all(each.starts_at is None or each.starts_at >= snapshot.now for each in estimates.values())
+    assert estimate_starts(engine, snapshot.now, names) == estimates
+    assert engine.plan(snapshot.now) == plan

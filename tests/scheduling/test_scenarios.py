@@ -4,7 +4,8 @@ import pytest
 
 from corral.core.plans import Eviction
 from corral.scheduling.checks import check_snapshot
-from corral.scheduling.engine import schedule
+from corral.scheduling.engine import Engine, schedule
+from corral.scheduling.estimates import estimate_starts
 from corral.scheduling.explain import advice
 from corral.scheduling.why import why
 from tests.scheduling.scenario import Scenario, load_scenarios
@@ -47,6 +48,12 @@ def test_scenario_ends_as_it_says_and_rests(scenario: Scenario) -> None:
     kept = {each.workload: each.reason.kept_for for each in plan.unplaced}
     for workload, owner in scenario.kept_for.items():
         assert kept[workload] == owner
+    engine = Engine(snapshot, scenario.config)
+    estimates = estimate_starts(engine, snapshot.now, scenario.starts, scenario.actions)
+    for workload, expected_start in scenario.starts.items():
+        found = estimates[workload]
+        in_seconds = None if found.starts_at is None else found.starts_at - snapshot.now
+        assert (found.without if in_seconds is None else in_seconds) == expected_start
     for workload, changes in scenario.helps.items():
         told = why(snapshot, workload, scenario.config, scenario.actions)
         assert told is not None

@@ -14,7 +14,7 @@ from corral.core.explanations import Explanation
 from corral.core.plans import ALL_ACTIONS, Action, Plan, Unplaced
 from corral.core.refusals import Invalid
 from corral.scheduling.engine import schedule
-from corral.scheduling.explain import advice, details, duration, sentence
+from corral.scheduling.explain import advice, details, duration, expectation, sentence
 from corral.scheduling.snapshot import (
     Snapshot,
     read_snapshot,
@@ -153,10 +153,12 @@ def _tell(told: Explanation, now: int) -> None:
             f"{told.in_queue.number} of {told.in_queue.of} in its queue,"
             f" {told.in_pool.number} of {told.in_pool.of} in its pool"
         )
-    facts["Why"] = sentence(told.reason, now)
+    if told.estimate is not None:
+        facts["Starts"] = expectation(told.estimate, now)
     if told.reserved:
         nodes = sorted({each.node for each in told.reserved})
         facts["Reserved"] = f"{', '.join(nodes)} in {duration(told.reserved[0].at - now)}"
+    facts["Why"] = sentence(told.reason, now)
     print_facts(facts)
     for line in details(told):
         say(f"  {line}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from corral.core.changes import Change
 from corral.core.plans import Action, Reason, Reservation, SearchResult
@@ -15,6 +16,21 @@ class Position:
     of: int
 
 
+class NoEstimate(StrEnum):
+    """Why there is no estimate: it waits for work without a known end, or too many wait before it."""
+
+    UNKNOWN_ENDS = "unknown_ends"
+    TOO_FAR_BACK = "too_far_back"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """When a workload will probably start, or why nobody can say."""
+
+    starts_at: int | None
+    without: NoEstimate | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """Each of `changes` helps by itself; they were tried, and none is listed that was not seen to help."""
@@ -26,5 +42,6 @@ class Explanation:
     searches: Mapping[Action, SearchResult]
     in_queue: Position | None
     in_pool: Position | None
+    estimate: Estimate | None
     reserved: tuple[Reservation, ...]
     changes: tuple[Change, ...]

@@ -15,7 +15,7 @@ from corral.core.changes import (
     UsePool,
     Wait,
 )
-from corral.core.explanations import Explanation
+from corral.core.explanations import Estimate, Explanation, NoEstimate
 from corral.core.plans import Action, Reason, ReasonKind, SearchResult
 from corral.core.resources import Resource
 
@@ -36,6 +36,8 @@ _ENDS = {
     (Action.RECLAIM, SearchResult.IMPOSSIBLE): "what other queues hold above their share makes no room",
     (Action.PREEMPT, SearchResult.IMPOSSIBLE): "no work of lower priority makes room",
 }
+# Taking from others is no help against these, and how it ended says nothing.
+_NOT_FOR_WANT_OF_ROOM = {ReasonKind.OVER_GUARANTEE, ReasonKind.RESERVED, ReasonKind.HELD}
 _CUT_SHORT = "the search ended before every set of workloads was tried"
 _CONDITIONS = {
     "nodes": "not being bound to nodes by name",
@@ -94,8 +96,7 @@ def details(told: Explanation) -> Iterator[str]:
     for action, ended in told.searches.items():
         if ended is SearchResult.OUT_OF_BUDGET:
             yield f"{action}: {_CUT_SHORT}"
-        # Against a guarantee that non-preemptible work would leave, taking is no help and says nothing.
-        elif (action, ended) in _ENDS and told.reason.kind is not ReasonKind.OVER_GUARANTEE:
+        elif (action, ended) in _ENDS and told.reason.kind not in _NOT_FOR_WANT_OF_ROOM:
             yield f"{action}: {_ENDS[action, ended]}"
 
 
@@ -126,6 +127,15 @@ def advice(change: Change, now: int) -> str:
             return f"one more node like {change.like}"
         case AddNodes():
             return f"{change.count} more nodes like {change.like}"
+
+
+def expectation(estimate: Estimate, now: int) -> str:
+    """When it will probably start."""
+    if estimate.starts_at is not None:
+        return f"probably in {duration(estimate.starts_at - now)}"
+    if estimate.without is NoEstimate.TOO_FAR_BACK:
+        return "no estimate: too many wait before it"
+    return "no estimate: it waits for work whose end is not known"
 
 
 def duration(seconds: int) -> str:

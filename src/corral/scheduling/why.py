@@ -7,6 +7,7 @@ from corral.core.plans import ALL_ACTIONS, Action
 from corral.scheduling.config import Config
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.engine import Engine, schedule
+from corral.scheduling.estimates import estimate
 from corral.scheduling.order import Order
 from corral.scheduling.outcome import plan_of
 from corral.scheduling.remedies import remedies
@@ -35,6 +36,7 @@ def why(
             found.searches,
             in_queue,
             in_pool,
+            estimate(cycle, [work]).get(workload),
             tuple(each for each in plan.reservations if each.workload == workload),
             remedies(snapshot, cycle, work, plan, lambda other: schedule(other, settings, chosen)),
         )

@@ -1,0 +1,134 @@
+"""Estimates: when waiting work will probably start, by letting time pass on the board.
+
+Who ends first leaves first; at every end what waits is placed in the usual order, and what starts ends in its
+turn. Nothing arrives, and nobody takes from anybody. Afterwards the board is as before.
+"""
+
+import heapq
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+
+from corral.core.explanations import Estimate, NoEstimate
+from corral.core.plans import ALL_ACTIONS, CAPACITY, Action
+from corral.scheduling.cycle import Cycle
+from corral.scheduling.engine import Engine
+from corral.scheduling.guards import Held
+from corral.scheduling.order import Order
+from corral.scheduling.reserve import End, ends_of, find_start, release
+from corral.scheduling.runtimes import end_after
+from corral.scheduling.work import WorkState
+
+# How many workloads are looked at, in their order, and how many ends are lived through.
+MOST_WORKLOADS = 300
+MOST_ENDS = 2000
+
+
+def estimate_starts(
+    engine: Engine, now: int, workloads: Collection[str], actions: Iterable[Action] = ALL_ACTIONS
+) -> dict[str, Estimate]:
+    """An estimate for each of `workloads` that still waits after one cycle."""
+    found: dict[str, Estimate] = {}
+    with engine.played(now, actions) as cycles:
+        for cycle in cycles:
+            works = [cycle.roster.by_name[name] for name in workloads if name in cycle.roster.by_name]
+            found.update(estimate(cycle, works))
+    return found
+
+
+def estimate(cycle: Cycle, wanted: Collection[WorkState]) -> dict[str, Estimate]:
+    """For those of `wanted` that wait below their minimum, in a cycle whose actions are done."""
+    asked = {work for work in wanted if not work.satisfied and work.chunk() is not None}
+    if not asked:
+        return {}
+    line = _line(cycle, asked)
+    with _rehearsal(cycle):
+        starts = _Future(cycle, line).starts(asked)
+    return {work.name: _estimate(work, line, starts) for work in sorted(asked, key=lambda work: work.name)}
+
+
+def _estimate(work: WorkState, line: list[WorkState], starts: dict[WorkState, int]) -> Estimate:
+    if work in starts:
+        return Estimate(starts[work])
+    return Estimate(None, NoEstimate.UNKNOWN_ENDS if work in line else NoEstimate.TOO_FAR_BACK)
+
+
+def _line(cycle: Cycle, asked: Collection[WorkState]) -> list[WorkState]:
+    """Who waits, in order, as far as the last one asked about, and not farther than is affordable."""
+    order = Order(cycle.pending(), across=cycle.pool.priority_across_queues)
+    line: list[WorkState] = []
+    missing = set(asked)
+    while missing and len(line) < MOST_WORKLOADS and (work := order.pop()) is not None:
+        line.append(work)
+        missing.discard(work)
+    return line
+
+
+@contextmanager
+def _rehearsal(cycle: Cycle) -> Iterator[None]:
+    """Time may pass in the cycle; then it is as before. Reservations are made anew on the way."""
+    mark, now, guards = cycle.board.mark, cycle.now, cycle.guards
+    cycle.guards = [guard for guard in guards if isinstance(guard, Held)]
+    try:
+        yield
+    finally:
+        cycle.board.undo(mark)
+        cycle.now, cycle.guards = now, guards
+
+
+class _Future:
+    """The ends to come and the line of those who wait, from one end to the next."""
+
+    def __init__(self, cycle: Cycle, line: list[WorkState]) -> None:
+        self._cycle = cycle
+        self._line = list(line)
+        self._ends: list[End] = ends_of(cycle)
+        self._holds = cycle.guards
+        self._starts: dict[WorkState, int] = {}
+
+    def starts(self, asked: Collection[WorkState]) -> dict[WorkState, int]:
+        """Lives on until all who are asked about have started, or nothing more is known to end."""
+        heapq.heapify(self._ends)
+        missing = set(asked)
+        for _ in range(MOST_ENDS):
+            if not self._ends or not missing:
+                break
+            self._pass_to(self._ends[0][0])
+            missing -= self._starts.keys()
+        return self._starts
+
+    def _pass_to(self, time: int) -> None:
+        self._cycle.now = time
+        gone = []
+        while self._ends and self._ends[0][0] == time:
+            gone.append(heapq.heappop(self._ends))
+        release(self._cycle.board, gone)
+        ended = {work for _, _, work in gone}
+        self._line = [work for work in self._line if work not in ended]
+        self._place(time)
+
+    def _place(self, time: int) -> None:
+        """What allocate does, among those in the line."""
+        cycle = self._cycle
+        cycle.guards = list(self._holds)
+        reserved = 0
+        order = Order(self._line, across=cycle.pool.priority_across_queues)
+        while (work := order.pop()) is not None:
+            chunk = work.chunk()
+            assert chunk is not None
+            reason = cycle.place(chunk, rehearsal=True)
+            if reason is None:
+                self._start(work, time)
+                order.push(work)
+            elif reason.kind in CAPACITY and reserved < cycle.pool.reservations and not work.satisfied:
+                reserved += 1
+                guard = find_start(cycle, chunk, sorted(self._ends, key=lambda end: end[:2]), [])
+                if guard is not None:
+                    cycle.guards.append(guard)
+
+    def _start(self, work: WorkState, time: int) -> None:
+        if work in self._starts:
+            return
+        self._starts[work] = time
+        end = end_after(work.workload, work.queue.typical_runtime, time, time)
+        if end is not None:
+            heapq.heappush(self._ends, (end, work.name, work))
