@@ -40,6 +40,7 @@ async def test_invitation_from_link_to_account(campus: Campus) -> None:
     assert preview == {
         "organisation_name": "Vision Lab",
         "role_name": "User",
+        "role_key": "user",
         "invited_by": "Administrator",
         "mail": "mei@example.org",
         "expires_at": listed["expires_at"],

@@ -34,6 +34,7 @@ async def test_join_code_from_blackboard_to_account(campus: Campus) -> None:
     assert preview == {
         "organisation_name": "Vision Lab",
         "role_name": "User",
+        "role_key": "user",
         "seats_left": 2,
         "expires_at": code["expires_at"],
     }

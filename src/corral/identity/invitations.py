@@ -119,10 +119,11 @@ def withdraw_invitation(transaction: Transaction, caller: Caller, invitation_id:
 
 def preview_invitation(transaction: Transaction, secret: str) -> InvitationPreview:
     row = _by_secret(transaction, secret)
-    _still_offered(transaction, row, row.invited_by, GONE)
+    _, offered = _still_offered(transaction, row, row.invited_by, GONE)
     return InvitationPreview(
         organisation_name=row.organisation_name,
-        role_name=row.role_name,
+        role_name=offered.name,
+        role_key=offered.key,
         invited_by=row.inviter,
         mail=row.mail,
         expires_at=row.expires_at,
@@ -199,10 +200,11 @@ def withdraw_join_code(transaction: Transaction, caller: Caller, code_id: str) -
 
 def preview_join(transaction: Transaction, code: str) -> JoinPreview:
     row = _by_code(transaction, code)
-    _still_offered(transaction, row, row.made_by, NO_CODE)
+    _, offered = _still_offered(transaction, row, row.made_by, NO_CODE)
     return JoinPreview(
         organisation_name=row.organisation_name,
-        role_name=row.role_name,
+        role_name=offered.name,
+        role_key=offered.key,
         seats_left=row.seats - row.seats_taken,
         expires_at=row.expires_at,
     )

@@ -293,6 +293,7 @@ class InvitationSecret(Input):
 class InvitationPreview(Output):
     organisation_name: str
     role_name: str
+    role_key: str | None = Field(description="Of a preset, which each language has a word for.")
     invited_by: str
     mail: str | None
     expires_at: Instant
@@ -318,6 +319,7 @@ class JoinCodeInput(Input):
 class JoinPreview(Output):
     organisation_name: str
     role_name: str
+    role_key: str | None = Field(description="Of a preset, which each language has a word for.")
     seats_left: int
     expires_at: Instant
 

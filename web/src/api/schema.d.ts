@@ -1419,6 +1419,11 @@ export interface components {
             mail: string | null;
             /** Organisation Name */
             organisation_name: string;
+            /**
+             * Role Key
+             * @description Of a preset, which each language has a word for.
+             */
+            role_key: string | null;
             /** Role Name */
             role_name: string;
         };
@@ -1497,6 +1502,11 @@ export interface components {
             expires_at: string;
             /** Organisation Name */
             organisation_name: string;
+            /**
+             * Role Key
+             * @description Of a preset, which each language has a word for.
+             */
+            role_key: string | null;
             /** Role Name */
             role_name: string;
             /** Seats Left */

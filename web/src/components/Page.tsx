@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useEffect, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { gap } from '../i18n/format';
 import { LiveSign } from '../shell/LiveSign';
 import { OrganisationSwitcher } from '../shell/OrganisationSwitcher';
 import { useShell } from '../shell/shell-context';
@@ -112,10 +113,13 @@ function PhoneSearchButton() {
 
 /** The page's answer: a sentence with numbers, a grey consequence, a smaller second line. */
 export function AnswerLine({ children, consequence, detail }: { children: ReactNode; consequence?: ReactNode; detail?: ReactNode }) {
+  const { i18n } = useTranslation();
   return (
     <>
       <p className="answer">
-        {children} {consequence && <span className="consequence">{consequence}</span>}
+        {children}
+        {gap(i18n.language)}
+        {consequence && <span className="consequence">{consequence}</span>}
       </p>
       {detail && <p className="answer-detail">{detail}</p>}
     </>

@@ -8,6 +8,9 @@ const DAY = 24 * HOUR;
 
 const sameDay = (a: Date, b: Date): boolean => a.toDateString() === b.toDateString();
 
+/** Between sentences: a full-width stop brings its own. */
+export const gap = (language: string): string => (language === 'en' ? ' ' : '');
+
 /** 14:32:08, always 24 h. */
 export function clock(at: Date, seconds = false): string {
   const two = (value: number) => String(value).padStart(2, '0');
@@ -73,6 +76,7 @@ export function useFormat() {
     clock: (at: string | Date, seconds?: boolean) => clock(date(at), seconds),
     duration: (seconds: number) => duration(seconds, t),
     gibibytes: (bytes: number) => gibibytes(bytes, language),
+    sentences: (parts: (string | false | null | undefined)[]) => parts.filter(Boolean).join(gap(language)),
     number: (value: number) => new Intl.NumberFormat(language).format(value),
   };
 }

@@ -6,14 +6,16 @@ import { Mark } from '../../components/icons';
 import { AnswerLine, Page } from '../../components/Page';
 import { usePermissionWords } from '../../components/permission-words';
 import { ErrorState } from '../../components/States';
+import { usePhone } from '../../theme/preferences';
 import type { PageEntry } from '../registry';
 
 /** 404 inside the shell. */
 export function NotFoundInShell() {
   const { t } = useTranslation();
+  const phone = usePhone();
   return (
     <Page title={t('error.notFound.title')} answer={<AnswerLine consequence={t('error.notFound.consequence')}>{t('error.notFound.answer')}</AnswerLine>}>
-      <p className="text-2" style={{ marginBottom: 16 }}>{t('error.notFound.text')}</p>
+      <p className="text-2" style={{ marginBottom: 16 }}>{t(phone ? 'error.notFound.textPhone' : 'error.notFound.text')}</p>
       <Link to="/">{t('error.toHome')}</Link>
     </Page>
   );

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { body, client } from '../../api/client';
 import { ErrorState, ProblemNotice, SkeletonRows } from '../../components/States';
 import { useSubmit } from '../../components/useSubmit';
+import { useRoleName } from '../../components/role-name';
 import { useFormat } from '../../i18n/format';
 import { forgetSecret, heldSecret } from '../../secret-from-address';
 import type { UrlState } from '../../shell/url-state';
@@ -16,6 +17,7 @@ import { useEnter } from './LoginPage';
 interface Offer {
   organisation_name: string;
   role_name: string;
+  role_key: string | null;
   expires_at: string;
   invited_by?: string;
   seats_left?: number;
@@ -124,13 +126,13 @@ function WithOffer({ code, offer, onOther }: { code: string; offer: Offer; onOth
 
 function OfferLine({ offer }: { offer: Offer }): ReactNode {
   const { t } = useTranslation();
-  const { moment } = useFormat();
-  const parts = [
-    offer.invited_by ? t('join.invitedBy', { person: offer.invited_by, role: offer.role_name }) : t('join.asRole', { role: offer.role_name }),
+  const { moment, sentences } = useFormat();
+  const role = useRoleName()(offer);
+  return sentences([
+    offer.invited_by ? t('join.invitedBy', { person: offer.invited_by, role }) : t('join.asRole', { role }),
     offer.seats_left === undefined ? null : t('join.seatsLeft', { count: offer.seats_left }),
     t('join.until', { time: moment(offer.expires_at) }),
-  ];
-  return parts.filter(Boolean).join(' ');
+  ]);
 }
 
 function JoinButton({ busy, offer }: { busy: boolean; offer: Offer }) {

@@ -108,7 +108,7 @@ function TokenTable({ rows, onRevoke, onNew }: { rows: Token[] | undefined; onRe
           <div className="grow">
             <div className="strong">{token.name}</div>
             <div className="small text-2">{scopes(token)}</div>
-            <div className="small text-3">{t('profile.tokens.until', { time: expiry(token) })}</div>
+            <div className="small text-3">{token.expires_at ? t('profile.tokens.until', { time: expiry(token) }) : t('profile.tokens.neverExpires')}</div>
           </div>
           {revoke(token)}
         </div>

@@ -44,7 +44,7 @@ export function AuditTable({ entries, openId, onOpen, more, empty, narrow }: Pro
             <span className="small text-2 grow">{when(entry.at)}</span>
             <Result entry={entry} />
           </div>
-          <div><span className="strong">{words.who(entry)}</span> {words.action(entry.action)} {words.on(entry)}</div>
+          <div><span className="strong">{words.who(entry)}</span> {words.action(entry.action)} {entry.actor_id === entry.object_id ? null : words.on(entry)}</div>
           <div className="small text-2">{words.where(entry)}</div>
         </div>
       )}

@@ -5,6 +5,7 @@ import { body, client } from '../../../api/client';
 import { keys } from '../../../api/keys';
 import { useRoleName } from '../../../components/role-name';
 import { EmptyState } from '../../../components/States';
+import { useFormat } from '../../../i18n/format';
 import { useLookingAt } from '../../../shell/looking-at';
 import { useUrlState } from '../../../shell/url-state';
 import type { PeopleFilters } from '../queries';
@@ -20,6 +21,7 @@ export function NobodyMatches() {
   const { organisation, look } = useLookingAt();
   const { filters } = usePeopleFilters();
   const roleName = useRoleName();
+  const { sentences } = useFormat();
   const { roles } = useRoles();
   const role = roles?.find((one) => one.id === filters.role);
   const state = url.state as 'active' | 'pending' | 'disabled' | 'invited' | undefined;
@@ -46,7 +48,7 @@ export function NobodyMatches() {
   return (
     <EmptyState
       title={t('people.nobody', { filters: set.map(({ word }) => word).join(t('people.comma')) })}
-      text={hints.length > 0 ? hints.join(' ') : t('people.nobodyEither')}
+      text={hints.length > 0 ? sentences(hints) : t('people.nobodyEither')}
       actions={
         <>
           {set.map(({ key, drop }) => (

@@ -8,6 +8,7 @@ import { AsCommand } from '../../../components/AsCommand';
 import { PlusIcon } from '../../../components/icons';
 import { AnswerLine, Page } from '../../../components/Page';
 import { ErrorState, SkeletonAnswer } from '../../../components/States';
+import { useFormat } from '../../../i18n/format';
 import { useLookingAt } from '../../../shell/looking-at';
 import { useUrlState } from '../../../shell/url-state';
 import { usePhone } from '../../../theme/preferences';
@@ -88,6 +89,7 @@ export default function PeoplePage() {
 
 function Answer({ organisation }: { organisation: string | undefined }) {
   const { t } = useTranslation();
+  const { sentences } = useFormat();
   const { data, error } = useQuery(summaryQuery(organisation));
   if (error) return null; // The list below says what is wrong.
   if (!data) return <SkeletonAnswer />;
@@ -97,7 +99,7 @@ function Answer({ organisation }: { organisation: string | undefined }) {
     data.open_join_codes > 0 && t('people.openCodes', { count: data.open_join_codes }),
   ].filter((one) => one !== false);
   return (
-    <AnswerLine consequence={waiting[0] ?? t('people.nothingOpen')} detail={waiting.slice(1).join(' ')}>
+    <AnswerLine consequence={waiting[0] ?? t('people.nothingOpen')} detail={sentences(waiting.slice(1))}>
       {t('people.answer', { people: t('people.count', { count: data.people }), more: data.with_more_than_user_role })}
     </AnswerLine>
   );
