@@ -26,7 +26,7 @@ def test_custom_role_is_made_from_words_and_deleted_while_nobody_has_it(
 ) -> None:
     admin_page.goto("/roles")
     expect(admin_page.get_by_text("3 roles, 0 of your own making.")).to_be_visible()
-    admin_page.get_by_role("button", name="New role").first.click()
+    admin_page.get_by_role("button", name="New role").click()
     panel = open_panel(admin_page, "New role")
     panel.get_by_label("Name").fill("Teacher")
     panel.get_by_label("Invite people").check()

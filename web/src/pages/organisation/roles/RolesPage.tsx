@@ -59,7 +59,6 @@ export default function RolesPage() {
           title={t('roles.noCustom')}
           text={t('roles.noCustomText')}
           command="corral role create Teacher -p people.read -p people.invite"
-          actions={<Button type="primary" onClick={() => change({ edit: 'new' })}>{t('roles.new')}</Button>}
         />
       )}
       <DeleteRole role={deleting} onClose={() => setDeleting(null)} onDeleted={close} />
