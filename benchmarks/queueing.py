@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 from benchmarks import report
 from corral.core.refusals import Invalid
@@ -31,7 +32,8 @@ PHILLY = Settings(grace_seconds=30, save_seconds=30, cycle_seconds=30)
 MURI = Settings(grace_seconds=30, save_seconds=30, resume_seconds=60, cycle_seconds=60)
 MURI_PUBLISHED = {"trace1": 3_330_371, "trace3": 347_213}
 LARGE_GPUS = 8
-PARTS = ("sharing", "backfill", "muri")
+PARTS = ("sharing", "backfill", "estimates", "muri")
+WAITED_SECONDS = 60
 
 Tables = dict[str, list[report.Row]]
 
@@ -55,6 +57,8 @@ def main() -> None:
             tables |= sharing(_philly(options.traces, 4, window), "a quarter")
         if "backfill" in parts:
             tables |= backfill(_philly(options.traces, 8, window))
+        if "estimates" in parts:
+            tables |= estimates(_philly(options.traces, 8, window))
         if "muri" in parts:
             tables |= muri(options.traces)
     except Invalid as error:
@@ -148,6 +152,39 @@ def backfill(trace: Trace) -> Tables:
                 }
             )
     return {"Philly on an eighth: backfill, run-time limits of twice the duration": rows}
+
+
+def estimates(trace: Trace) -> Tables:
+    """Starts as estimated at submission against what came, for work that waited."""
+    limited = replace(trace, jobs=with_limits(trace.jobs, 2))
+    told = replace(PHILLY, estimates=True)
+    rows = [
+        _errors("limits of twice the duration", _replay(limited, "elastic", told)),
+        _errors("nothing said, learnt per queue", _replay(trace, "elastic", replace(told, learns=True))),
+    ]
+    return {f"Philly on an eighth: estimated starts of work that waited over {WAITED_SECONDS} s": rows}
+
+
+def _errors(known: str, result: Replayed) -> report.Row:
+    errors = []
+    without = 0
+    for record in result.recording.jobs:
+        wait = None if record.first_start is None else record.first_start - record.job.arrives
+        if wait is None or wait <= WAITED_SECONDS:
+            continue
+        starts_at = record.estimate.starts_at if record.estimate is not None else None
+        if starts_at is None:
+            without += 1
+        else:
+            errors.append((starts_at - record.job.arrives - wait) / wait)
+    return {
+        "known": known,
+        "waited": len(errors) + without,
+        "no_estimate": without,
+        "median_signed_error": round(median(errors), 3) if errors else None,
+        "median_absolute_error": round(median(map(abs, errors)), 3) if errors else None,
+        "mean_wait_s": result.summary.all.wait.mean,
+    }
 
 
 def muri(traces: Path) -> Tables:

@@ -3,6 +3,7 @@
 from enum import IntEnum
 
 from corral.core.devices import DeviceUse
+from corral.core.explanations import Estimate
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Workload
 from corral.replay.jobs import Job
 
@@ -34,6 +35,7 @@ class Life:
         "attempt",
         "done_seconds",
         "ended",
+        "estimate",
         "evictions",
         "first_start",
         "job",
@@ -66,6 +68,7 @@ class Life:
         self.resume_seconds = 0  # what loading the last checkpoint takes of this attempt
         self.ended: int | None = None
         self.evictions = 0
+        self.estimate: Estimate | None = None  # what it was told when it arrived
 
     def workload(self) -> Workload:
         """As the scheduler sees it; its age is that of its arrival, whatever happened since."""

@@ -21,6 +21,7 @@ from corral.replay.record import Recording
 from corral.replay.recorder import Recorder
 from corral.replay.settings import Settings
 from corral.scheduling.engine import Engine
+from corral.scheduling.estimates import estimate_starts
 
 _LEARNS_EVERY_SECONDS = 3600
 
@@ -55,6 +56,7 @@ class Replay:
         self._queues = cluster.queues
         self._run_times = RunTimes()
         self._learnt_at = self.now
+        self._arrived: list[str] = []  # since the last cycle
         self._cursor: Cursor | None = None
         self._nodes = {node.name: node for node in cluster.nodes}
         self._present = set(self._nodes)
@@ -123,6 +125,7 @@ class Replay:
             self._next_job += 1
             life = self._lives[job.name] = Life(job, job.arrives)
             life.priority = self.settings.levels.priority(job.priority, 0)
+            self._arrived.append(job.name)
             self._wait(life)
 
     def _ring(self) -> None:
@@ -227,6 +230,7 @@ class Replay:
         self.recording.plan_cpu_seconds += time.process_time() - began
         self.recording.cycles += 1
         self._claims = tuple(Claim(each.workload, each.replica, each.node) for each in plan.promises)
+        self._estimate(plan)
         await self._evict(plan)
         chosen: dict[str, list[Placement]] = {}
         for placement in plan.placements:
@@ -240,6 +244,16 @@ class Replay:
         if self.settings.learns and self.now - self._learnt_at >= _LEARNS_EVERY_SECONDS:
             self.planner.set_queues(self._run_times.applied_to(self._queues))
             self._learnt_at = self.now
+
+    def _estimate(self, plan: Plan) -> None:
+        """What has just arrived and does not start now is told when it will probably start."""
+        arrived, self._arrived = self._arrived, []
+        if self.settings.estimates:
+            placed = {placement.workload for placement in plan.placements}
+            waits = [name for name in arrived if name not in placed]
+            if waits:
+                for name, estimate in estimate_starts(self.planner, self.now, waits).items():
+                    self._lives[name].estimate = estimate
 
     async def _evict(self, plan: Plan) -> None:
         for eviction in plan.evictions:

@@ -4,6 +4,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from corral.core.explanations import Estimate
 from corral.core.nodes import Node
 from corral.core.plans import Action
 from corral.core.resources import WHOLE_DEVICE_MILLI
@@ -12,7 +13,7 @@ from corral.replay.jobs import Job
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """`first_start` and `ended` are None where that never came."""
+    """`first_start` and `ended` are None where that never came; `estimate` where nobody was asked."""
 
     job: Job
     first_start: int | None
@@ -20,6 +21,7 @@ class JobRecord:
     waited_seconds: int
     lost_seconds: int
     evictions: int
+    estimate: Estimate | None = None
 
 
 class Changes:

@@ -52,6 +52,7 @@ class Recorder:
                 life.waited_seconds,
                 life.lost_seconds,
                 life.evictions,
+                life.estimate,
             )
         )
 

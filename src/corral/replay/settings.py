@@ -11,8 +11,8 @@ class Settings:
     """How the simulated place behaves.
 
     `cycle_seconds` is the least time between two cycles, `heartbeat_seconds` the most while work waits.
-    A release that takes `overdue_seconds` longer than the grace is stuck. With `learns`, run times
-    are learnt per queue from what finished.
+    A release that takes `overdue_seconds` longer than the grace is stuck. With `estimates`, work that does
+    not start at once is told when it will; with `learns`, run times are learnt per queue from what finished.
     """
 
     grace_seconds: int = 30
@@ -23,6 +23,7 @@ class Settings:
     heartbeat_seconds: int = 3600
     overdue_seconds: int = 60
     levels: Levels = NO_LEVELS
+    estimates: bool = False
     learns: bool = False
     faults: Faults = NO_FAULTS
     seed: int = 0
