@@ -12,7 +12,7 @@ from corral.core.explanations import Estimate, NoEstimate
 from corral.core.plans import ALL_ACTIONS, CAPACITY, Action
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.engine import Engine
-from corral.scheduling.guards import Held
+from corral.scheduling.guards import Held, Reserved
 from corral.scheduling.order import Order
 from corral.scheduling.reserve import End, ends_of, find_start, release
 from corral.scheduling.runtimes import end_after
@@ -84,6 +84,7 @@ class _Future:
         self._ends: list[End] = ends_of(cycle)
         self._holds = cycle.guards
         self._starts: dict[WorkState, int] = {}
+        self._reserved: dict[WorkState, Reserved | None] = {}
 
     def starts(self, asked: Collection[WorkState]) -> dict[WorkState, int]:
         """Lives on until all who are asked about have started, or nothing more is known to end."""
@@ -121,7 +122,10 @@ class _Future:
                 order.push(work)
             elif reason.kind in CAPACITY and reserved < cycle.pool.reservations and not work.satisfied:
                 reserved += 1
-                guard = find_start(cycle, chunk, sorted(self._ends, key=lambda end: end[:2]), [])
+                # It stays as good as it was: what starts meanwhile does not push it back.
+                if work not in self._reserved:
+                    self._reserved[work] = find_start(cycle, chunk, sorted(self._ends), [])
+                guard = self._reserved[work]
                 if guard is not None:
                     cycle.guards.append(guard)
 
