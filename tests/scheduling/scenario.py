@@ -7,6 +7,7 @@
     workloads:
       job: {queue: team, gpus: 2, replicas: 3, min: 2, priority: 5, age: 60, at: [n0, n0], preemptible: false}
     topologies: {net: [zone, rack]}     levels as label keys; `in: a/r1` gives a node its labels
+    pools: [fast, slow]                 several pools; a node is in the one that its `pool` names
     rounds: 2                           how many cycles it may take
     actions: [allocate]                 all of them when left out
     mix: [{gpus: 1, milli: 700, cpu: 4, models: [A], times: 10}]        what usually arrives
@@ -97,12 +98,15 @@ def read_scenario(name: str, spec: Spec) -> Scenario:
     unknown = set(spec) - {
         "nodes", "queues", "workloads", "pool", "history", "rounds", "actions", "then", "reasons",
         "topologies", "mix", "reserved", "kept_for", "helps", "holds", "uses", "starts",
-        "evicts", "searches", "trials",
+        "evicts", "searches", "trials", "pools",
     }  # fmt: skip
     assert not unknown, f"{name}: unknown {unknown}"
     topologies = tuple(Topology(key, tuple(levels)) for key, levels in spec.get("topologies", {}).items())
     nodes = tuple(_node(key, value, topologies) for key, value in spec["nodes"].items())
-    queues = tuple(_queue(key, value, index) for index, (key, value) in enumerate(spec["queues"].items()))
+    names = spec.get("pools", ["default"])
+    queues = tuple(
+        _queue(key, value, index, names) for index, (key, value) in enumerate(spec["queues"].items())
+    )
     seats = _Seats(nodes)
     workloads = tuple(_workload(key, value, seats) for key, value in spec["workloads"].items())
     return Scenario(
@@ -112,7 +116,7 @@ def read_scenario(name: str, spec: Spec) -> Scenario:
             nodes,
             queues,
             workloads,
-            pools=(_pool(spec.get("pool", {}), topologies),),
+            pools=tuple(_pool(name, spec.get("pool", {}), topologies) for name in names),
             mix=_mix(spec),
             holds=tuple(_hold(key, value) for key, value in spec.get("holds", {}).items()),
         ),
@@ -153,9 +157,10 @@ def _mix(spec: Spec) -> dict[str, Mix]:
     return {"default": Mix(counts, len(counts))}
 
 
-def _pool(spec: Spec, topologies: tuple[Topology, ...]) -> Pool:
+def _pool(name: str, spec: Spec, topologies: tuple[Topology, ...]) -> Pool:
     return Pool(
-        "default",
+        name,
+        labels={} if name == "default" else {"pool": name},
         arrangement=Arrangement(spec.get("arrangement", "packing")),
         unit_gpu_milli=spec.get("unit", 1000),
         priority_across_queues=spec.get("priority_across_queues", False),
@@ -167,6 +172,8 @@ def _pool(spec: Spec, topologies: tuple[Topology, ...]) -> Pool:
 def _node(name: str, spec: Spec | int, topologies: tuple[Topology, ...] = ()) -> Node:
     known = {"gpus": spec} if isinstance(spec, int) else spec
     labels = dict(known.get("labels", {}))
+    if "pool" in known:
+        labels["pool"] = known["pool"]
     if "in" in known:
         labels.update(zip(topologies[0].levels, known["in"].split("/"), strict=False))
     devices = tuple(_device(f"{name}/{index}", index, known) for index in range(known["gpus"]))
@@ -202,7 +209,7 @@ def _device(name: str, index: int, spec: Spec) -> Device:
     return Device(name, own("gpu_mib", DEVICE_MIB), own("model", ""), mode, geometry, instances)
 
 
-def _queue(name: str, spec: Spec | None, created: int) -> Queue:
+def _queue(name: str, spec: Spec | None, created: int, pools: list[str]) -> Queue:
     known = spec or {}
     quotas = {
         Resource.GPU_MILLI: Quota(
@@ -222,7 +229,7 @@ def _queue(name: str, spec: Spec | None, created: int) -> Queue:
         known.get("priority", 0),
         created,
         QueuePolicy(known.get("policy", "elastic")),
-        {"default": quotas},
+        dict.fromkeys(pools, quotas),
         known.get("reclaim_min_runtime"),
         known.get("preempt_min_runtime"),
         known.get("typical"),
@@ -279,6 +286,9 @@ def _workload(name: str, spec: Spec, seats: _Seats) -> Workload:
         stale_grace_seconds=spec.get("grace", 60),
         topology=topology,
         labels=spec.get("tags", {}),
+        pools=tuple(spec.get("pools", ())),
+        pool_patience_seconds=spec.get("patience"),
+        restart_together=spec.get("restart_together", False),
         runtime_limit_seconds=spec.get("limit"),
         runtime_estimate_seconds=spec.get("estimate"),
     )

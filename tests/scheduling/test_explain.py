@@ -38,7 +38,7 @@ def test_smallest_change_of_a_kind_is_named() -> None:
 def test_another_pool_is_tried() -> None:
     scenario = read_scenario("pools", {
         "nodes": {"n0": {"gpus": 1, "labels": {"in": "one"}}, "n1": {"gpus": 2, "labels": {"in": "two"}}},
-        "queues": {"a": None}, "workloads": {"job": {"queue": "a", "gpus": 2}}, "then": {},
+        "queues": {"a": None}, "workloads": {"job": {"queue": "a", "gpus": 2, "pools": ["one"]}}, "then": {},
     })  # fmt: skip
     pools = (Pool("one", {"in": "one"}), Pool("two", {"in": "two"}))
     found = why(replace(scenario.snapshot, pools=pools), "job")

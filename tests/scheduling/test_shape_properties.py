@@ -132,6 +132,7 @@ def workload(draw: st.DrawFn, name: str, queues: tuple[Queue, ...], nodes: tuple
         priority=draw(st.integers(0, 2)),
         created=1000 + draw(st.integers(0, 3)),
         labels=draw(st.sampled_from([{}, {"app": "x"}, {"app": "y", "tier": "z"}])),
+        restart_together=draw(st.booleans()),
     )
 
 
@@ -258,3 +259,15 @@ def test_engine_that_is_told_of_changes_plans_like_a_new_one(snapshot: Snapshot,
     engine.drop_workload(gone.name)
     left = tuple(each for each in snapshot.workloads if each is not gone)
     assert engine.plan(snapshot.now) == schedule(replace(snapshot, workloads=left))
+
+
+@relaxed
+@given(clusters())
+def test_members_that_restart_together_move_together(snapshot: Snapshot) -> None:
+    plan = schedule(snapshot)
+    for each in snapshot.workloads:
+        evicted = {gone.replica for gone in plan.evictions if gone.workload == each.name and gone.moves}
+        if each.restart_together and evicted:
+            held = {replica.name for work, replica in running(snapshot) if work is each}
+            gone = {gone.replica for gone in plan.evictions if gone.workload == each.name}
+            assert gone == held

@@ -111,6 +111,8 @@ REPLICA = "workloads/0/groups/0/replicas/0"
         (f"{REPLICA}/state", "running", "workloads[0].groups[0].replicas[0].node"),
         (f"{REPLICA}/node", "n0", "workloads[0].groups[0].replicas[0].node"),
         ("workloads/0/pools", ["other"], "workloads[0].pools[0]"),
+        ("workloads/0/pools", ["default", "default"], "workloads[0].pools[1]"),
+        ("workloads/0/pool_patience_seconds", 0, "workloads[0].pool_patience_seconds"),
         (
             "queues/0/quotas",
             {"default": {"gpu_milli": {"limit": -2}}},

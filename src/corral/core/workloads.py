@@ -113,6 +113,10 @@ class ReplicaGroup:
 class Workload:
     """Runs in one of `pools` (all of them when empty), charged to a leaf of the queue tree.
 
+    It counts as wanted in the first of its pools that could ever take it, and with `pool_patience_seconds`
+    in the next one each time it has waited that long since `waiting_since` (left out: since it was created).
+    With `restart_together` no member goes on while another one moves: all start again.
+
     `stale_since` is when a running gang fell below its minimum; `stale_grace_seconds` None means
     it is never evicted for that. After its run-time limit it is ended; an estimate binds nobody. Affinity
     of others finds it by its `labels`.
@@ -130,5 +134,8 @@ class Workload:
     stale_grace_seconds: int | None = DEFAULT_STALE_GRACE_SECONDS
     topology: TopologyRequest | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+    waiting_since: int | None = None
+    pool_patience_seconds: int | None = None
+    restart_together: bool = False
     runtime_limit_seconds: int | None = None
     runtime_estimate_seconds: int | None = None

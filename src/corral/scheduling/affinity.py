@@ -132,7 +132,7 @@ def _apart(own: Iterable[Term], about: Iterable[Term]) -> Iterator[tuple[Term, C
         if term.keeps_away:
             yield term, term.members
     for term in about:
-        if term.keeps_away and term not in own:
+        if term.keeps_away:
             yield term, term.holders
 
 

@@ -35,3 +35,11 @@ def quantities(place: str, least: int = 0, **numbers: int) -> Iterator[FieldErro
                 f"{number} is not between {least} and {LARGEST}.",
                 "Use a number in between.",
             )
+
+
+def named_once(field: str, names: Iterable[str]) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for index, name in enumerate(names):
+        if name in seen:
+            yield FieldError(f"{field}[{index}]", f"{name!r} is named twice.", "Name each once.")
+        seen.add(name)

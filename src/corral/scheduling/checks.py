@@ -12,7 +12,7 @@ from corral.scheduling.check_links import check_links
 from corral.scheduling.check_mig import MigChecker, check_device
 from corral.scheduling.check_mix import check_mixes
 from corral.scheduling.check_topology import TopologyChecker, check_levels
-from corral.scheduling.checking import numbered, quantities, unique
+from corral.scheduling.checking import named_once, numbered, quantities, unique
 from corral.scheduling.snapshot import Snapshot
 
 _HOLDING = {ReplicaState.RUNNING, ReplicaState.RELEASING, ReplicaState.STUCK}
@@ -137,7 +137,11 @@ def _workloads(snapshot: Snapshot) -> Iterator[FieldError]:
             created=workload.created,
             preemption_delay_seconds=workload.preemption_delay_seconds,
             stale_grace_seconds=workload.stale_grace_seconds or 0,
+            waiting_since=workload.waiting_since or 0,
         )
+        if workload.pool_patience_seconds is not None:
+            yield from quantities(place, least=1, pool_patience_seconds=workload.pool_patience_seconds)
+        yield from named_once(f"{place}.pools", workload.pools)
         yield from _run_times(
             place,
             runtime_limit_seconds=workload.runtime_limit_seconds,

@@ -13,7 +13,7 @@ from corral.core.nodes import Node, Pool
 from corral.core.plans import ALL_ACTIONS, Action, Plan
 from corral.core.queues import Queue
 from corral.core.refusals import Conflict, Invalid
-from corral.core.workloads import Replica, ReplicaGroup, Workload
+from corral.core.workloads import Workload
 from corral.scheduling.allocate import allocate
 from corral.scheduling.checks import pools_of
 from corral.scheduling.config import Config
@@ -21,6 +21,7 @@ from corral.scheduling.consolidate import consolidate
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.holds import guard_holds
 from corral.scheduling.outcome import plan_of
+from corral.scheduling.pools import PoolChoice, replicas_of
 from corral.scheduling.preempt import preempt
 from corral.scheduling.reclaim import reclaim
 from corral.scheduling.snapshot import Snapshot
@@ -51,9 +52,14 @@ class Engine:
         self._queues: tuple[Queue, ...] = snapshot.queues
         self._nodes: dict[str, Node] = {node.name: node for node in snapshot.nodes}
         self._pool_of_node: dict[str, str] = {name: self._home(node) for name, node in self._nodes.items()}
+        self._choice = PoolChoice(self._pools, self._nodes, self._pool_of_node)
         self._workloads: dict[str, Workload] = {each.name: each for each in snapshot.workloads}
         self._pool_of_work: dict[str, str] = {
-            name: self._wanted_in(workload) for name, workload in self._workloads.items()
+            name: self._choice.wanted_in(workload) for name, workload in self._workloads.items()
+        }
+        # Those that wait and may go to another pool with time, or when nodes change.
+        self._choosers = {
+            name: None for name, workload in self._workloads.items() if self._choice.has_choice(workload)
         }
         self._holds: tuple[Hold, ...] = snapshot.holds
         self._mixes: dict[str, Mix] = dict(snapshot.mix)
@@ -61,7 +67,7 @@ class Engine:
 
     def set_workload(self, workload: Workload) -> None:
         """A workload arrived, or something about it changed."""
-        pool = self._wanted_in(workload)
+        pool = self._choice.wanted_in(workload)
         cycle = self._cycles.get(pool)
         # Read first: what is wrong with it is refused before anything changes.
         entry = cycle.roster.read(workload) if cycle is not None else None
@@ -70,6 +76,9 @@ class Engine:
             cycle.put(entry)
         self._workloads[workload.name] = workload
         self._pool_of_work[workload.name] = pool
+        self._choosers.pop(workload.name, None)
+        if self._choice.has_choice(workload):
+            self._choosers[workload.name] = None
 
     def drop_workload(self, name: str) -> None:
         """A workload is over, and nothing of it is left on any node."""
@@ -77,6 +86,7 @@ class Engine:
             raise Conflict(f"There is no workload {name}.", "Drop each workload once.")
         self._forget(name)
         del self._workloads[name], self._pool_of_work[name]
+        self._choosers.pop(name, None)
 
     def set_node(self, node: Node) -> None:
         """A node joined, or something about it changed."""
@@ -84,6 +94,7 @@ class Engine:
         was_in = self._pool_of_node.get(node.name)
         self._nodes[node.name] = node
         self._pool_of_node[node.name] = pool
+        self._choice.forget()
         cycle = self._cycles.get(pool)
         if cycle is not None and before is not None and was_in == pool and before.devices == node.devices:
             cycle.change_node(node)
@@ -98,10 +109,11 @@ class Engine:
         if name not in self._nodes:
             raise Conflict(f"There is no node {name}.", "Drop each node once.")
         for workload in self._workloads.values():
-            if any(replica.node == name for replica in _replicas(workload)):
+            if any(replica.node == name for replica in replicas_of(workload)):
                 raise Conflict(
                     f"{workload.name} still has a replica on {name}.", "Tell what became of it first."
                 )
+        self._choice.forget()
         del self._nodes[name]
         self._cycles.pop(self._pool_of_node.pop(name), None)
 
@@ -148,6 +160,7 @@ class Engine:
     def played(self, now: int, actions: Iterable[Action] = ALL_ACTIONS) -> Iterator[list[Cycle]]:
         """The cycles of all pools as their actions left them, until this is closed."""
         chosen = set(actions)
+        self._choose_pools(now)
         cycles = [self._cycle(name) for name in sorted(self._pools)]
         try:
             for cycle in cycles:
@@ -184,25 +197,20 @@ class Engine:
 
     def _sort_workloads(self) -> None:
         for name, workload in self._workloads.items():
-            pool = self._wanted_in(workload)
+            pool = self._choice.wanted_in(workload)
             if pool != self._pool_of_work[name]:
                 self._cycles.pop(self._pool_of_work[name], None)
                 self._cycles.pop(pool, None)
                 self._pool_of_work[name] = pool
 
-    def _wanted_in(self, workload: Workload) -> str:
-        """The pool in which a workload counts as wanted: where it runs, else its first choice."""
-        for replica in _replicas(workload):
-            if replica.node in self._pool_of_node:
-                return self._pool_of_node[replica.node]
-        return workload.pools[0] if workload.pools else next(iter(self._pools))
-
-
-def _replicas(workload: Workload) -> Iterator[Replica]:
-    def walk(group: ReplicaGroup) -> Iterator[Replica]:
-        yield from group.replicas
-        for below in group.groups:
-            yield from walk(below)
-
-    for group in workload.groups:
-        yield from walk(group)
+    def _choose_pools(self, now: int) -> None:
+        """Moves those that wait to the pool in which they count now."""
+        for name in self._choosers:
+            workload = self._workloads[name]
+            pool = self._choice.wanted_in(workload, now)
+            if pool != self._pool_of_work[name]:
+                self._forget(name)
+                self._pool_of_work[name] = pool
+                cycle = self._cycles.get(pool)
+                if cycle is not None:
+                    cycle.put(cycle.roster.read(workload))

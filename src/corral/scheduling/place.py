@@ -67,14 +67,10 @@ class Placer:
         them must wait for a release, all wait: a gang starts together.
         """
         mark = self._board.mark
-        if chunk.work.bond is None:
-            found = self._put_all(chunk.slots, rehearsal=rehearsal, keep=keep)
+        if chunk.work.workload.restart_together and any(slot.base is not None for slot in chunk.slots):
+            found = self._put_together(chunk, rehearsal=rehearsal, keep=keep)
         else:
-            found = self._gatherer.put(
-                chunk,
-                lambda slot, mask: self._put(slot, mask, rehearsal=rehearsal, keep=keep),
-                rehearsal=rehearsal,
-            )
+            found = self._put_all(chunk, rehearsal=rehearsal, keep=keep)
         if found < len(chunk.slots):
             self._board.undo(mark)
             return found
@@ -108,16 +104,48 @@ class Placer:
         view = None if ties is None else view_of(slot, ties, self.levels, rehearsal=False)
         return self._scores_of(slot.request).failed_checks(None if view is None else view.allowed)
 
-    def _put_all(self, slots: list[Slot], *, rehearsal: bool, keep: bool) -> int:
-        left = list(slots)
-        if keep and slots and slots[0].group.work.ties is None:
-            left = [slot for slot in slots if not self._stays(slot)]
+    def _put_together(self, chunk: Chunk, *, rehearsal: bool, keep: bool) -> int:
+        """All stay, or all begin again, as they would in the next cycle."""
+        mark = self._board.mark
+        if keep and self._keep_all(chunk.slots):
+            return len(chunk.slots)
+        found = self._put_all(chunk, rehearsal=rehearsal, keep=False, stay=False)
+        if found < len(chunk.slots) or not all(_is_back(slot) for slot in chunk.slots):
+            return found
+        self._board.undo(mark)
+        if self._keep_all(chunk.slots):
+            return found
+        return self._put_all(chunk, rehearsal=rehearsal, keep=False, stay=False)
+
+    def _keep_all(self, slots: list[Slot]) -> bool:
+        mark = self._board.mark
+        for slot in slots:
+            ties = slot.group.work.ties
+            view = None if ties is None else view_of(slot, ties, self.levels, rehearsal=True)
+            allowed = None if view is None else view.allowed
+            shunned = allowed is not None and slot.base is not None and not allowed[slot.base.node]
+            if shunned or not self._stays(slot):
+                self._board.undo(mark)
+                return False
+        return True
+
+    def _put_all(self, chunk: Chunk, *, rehearsal: bool, keep: bool, stay: bool = True) -> int:
+        """Without `stay`, what was evicted gets a new spot even where it could go on."""
+        if chunk.work.bond is not None:
+            return self._gatherer.put(
+                chunk,
+                lambda slot, mask: self._put(slot, mask, rehearsal=rehearsal, keep=keep, stay=stay),
+                rehearsal=rehearsal,
+            )
+        left = list(chunk.slots)
+        if keep and chunk.work.ties is None:
+            left = [slot for slot in left if not self._stays(slot)]
         while left:
-            slot = self._whose_turn(left, rehearsal=rehearsal)
-            if not self._put(slot, None, rehearsal=rehearsal, keep=keep):
-                return len(slots) - len(left)
+            slot = self._whose_turn(left, rehearsal=rehearsal) if stay else left[0]
+            if not self._put(slot, None, rehearsal=rehearsal, keep=keep, stay=stay):
+                return len(chunk.slots) - len(left)
             left.remove(slot)
-        return len(slots)
+        return len(chunk.slots)
 
     def _stays(self, slot: Slot) -> bool:
         """Lets a replica that this cycle evicted stay where it is, if it still can."""
@@ -139,7 +167,7 @@ class Placer:
                 return slot
         return first
 
-    def _put(self, slot: Slot, mask: Mask | None, *, rehearsal: bool, keep: bool) -> bool:
+    def _put(self, slot: Slot, mask: Mask | None, *, rehearsal: bool, keep: bool, stay: bool) -> bool:
         """Gives one replica a spot, on a node of the mask if there is one."""
         board = self._board
         base = slot.base
@@ -157,7 +185,7 @@ class Placer:
             return False
         spot, later = self._spot(node, scores, rehearsal=rehearsal)
         later = later or (view is not None and view.waits is not None and bool(view.waits[node]))
-        if base is not None and _is_as_good(base, spot, slot) and board.can_keep(slot):
+        if stay and base is not None and _is_as_good(base, spot, slot) and board.can_keep(slot):
             board.keep(slot)
         else:
             board.give(slot, spot, Phase.PROMISED if later else Phase.PLACED)
@@ -231,6 +259,10 @@ class Placer:
             uses.append((index, mib, compute))
             milli += request.charge(memory_mib)
         return Spot(number, tuple(uses), Amount(milli, request.cpu_milli, request.memory_mib)), waits
+
+
+def _is_back(slot: Slot) -> bool:
+    return slot.base is not None and slot.new is not None and _is_as_good(slot.base, slot.new, slot)
 
 
 def _is_as_good(base: Spot, spot: Spot, slot: Slot) -> bool:

@@ -271,8 +271,11 @@ class WorkState:
         return all(reached(group) for group in self.groups)
 
     def victim_chunk(self, taken: set[Slot]) -> "Chunk | None":
-        """The last replica above the minimum, else the whole gang if all of it is preemptible."""
-        for group in reversed(self.groups):
+        """The last replica above the minimum, else the whole gang if all of it is preemptible.
+
+        Of a workload whose members restart together, always the whole: what is taken begins again.
+        """
+        for group in reversed(self.groups) if not self.workload.restart_together else ():
             if slots := group.surplus(taken):
                 return Chunk(self, slots)
         if not self.preemptible:
