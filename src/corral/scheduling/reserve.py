@@ -114,8 +114,16 @@ def _first_fit(cycle: Cycle, chunk: Chunk, ends: list[End], begin: int) -> int |
         else:
             low, low_mark = middle, reached
     board.undo(low_mark)
+    high = _through_instant(ends, high)
     release(board, ends[low:high])
     return high if _fits(cycle, chunk) else None
+
+
+def _through_instant(ends: list[End], count: int) -> int:
+    """Everyone who ends at the same time as the last of `count`: the places do not depend on their names."""
+    while count < len(ends) and ends[count][0] == ends[count - 1][0]:
+        count += 1
+    return count
 
 
 def _fits(cycle: Cycle, chunk: Chunk) -> bool:
