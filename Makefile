@@ -2,8 +2,8 @@
 # Further arguments for pytest: make unit ARGS="-k session -x"
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev test lint format types imports unit sqlite postgresql api cli sdk docs browser packaging \
-        web api-types console wheel clean
+.PHONY: help run dev test lint format types imports unit sqlite postgresql api cli sdk mutants docs browser \
+        packaging web api-types console wheel clean
 
 ARGS ?=
 STAGE = @tools/prepare python && .venv/bin/python tools/test.py --stream --arguments="$(ARGS)"
@@ -54,6 +54,10 @@ cli: ## tests of the corral command
 sdk: ## tests of the SDK
 	$(STAGE) sdk
 
+mutants: ## does a test notice each small change of the rules of division and reclaim (minutes)
+	@tools/prepare mutants
+	@.venv/bin/python tools/mutants.py
+
 docs: ## checks of the documentation and its examples
 	$(STAGE) docs
 
@@ -80,5 +84,5 @@ wheel: ## build the wheels, with the console inside, into dist/
 	@tools/wheel
 
 clean: ## remove what was built and cached, data in CORRAL_HOME stays
-	@rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist \
+	@rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist mutants \
 	    web/node_modules web/dist src/corral/server/console

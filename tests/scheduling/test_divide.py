@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corral.scheduling.divide import Claimant, divide
+from corral.scheduling.divide import INFINITE, Claimant, divide
 
 
 def queue(name: str, asked: int, guarantee: int = 0, **more: int | bool) -> Claimant:
@@ -65,6 +65,10 @@ def test_leftovers_are_given_in_whole_units_and_never_more_than_is_wanted() -> N
     assert divide(1000, [queue("a", 700), queue("b", 700)], unit=1000) == [700, 0]
 
 
+def test_who_wants_exactly_the_offer_takes_it_whatever_the_unit() -> None:
+    assert divide(3000, [queue("a", 1500), queue("b", 1500)], unit=1000) == [1500, 1500]
+
+
 def test_slices_share_one_gpu_where_the_unit_is_small() -> None:
     assert divide(1000, [queue("a", 900), queue("b", 900), queue("c", 900)], unit=1) == [334, 333, 333]
 
@@ -74,6 +78,10 @@ def test_fixed_queue_takes_no_surplus_and_its_unused_guarantee_is_nobodys() -> N
     assert divide(10, [queue("a", 1, 4, fixed=True), queue("b", 99)]) == [1, 6]
 
 
+def test_fixed_queue_that_is_guaranteed_everything_keeps_what_it_uses() -> None:
+    assert divide(10, [queue("a", 3, INFINITE, fixed=True), queue("b", 99)]) == [3, 7]
+
+
 def test_recent_usage_turns_the_weights_by_k() -> None:
     busy, idle = queue("busy", 99, usage_ppm=750_000), queue("idle", 99, usage_ppm=250_000)
     assert divide(16, [busy, idle]) == [8, 8]
@@ -81,6 +89,28 @@ def test_recent_usage_turns_the_weights_by_k() -> None:
     assert divide(16, [busy, idle], history_milli=1000) == [4, 12]
     # With k = 2 the busy one is at 1/2 - 2/4 = 0 and gets nothing while the other wants it.
     assert divide(16, [busy, idle], history_milli=2000) == [0, 16]
+
+
+def test_recent_usage_turns_the_weights_exactly() -> None:
+    busy, idle = queue("busy", 10**9, usage_ppm=750_000), queue("idle", 10**9, usage_ppm=250_000)
+    assert divide(16_000_000, [busy, idle]) == [8_000_000, 8_000_000]
+    assert divide(16_000_000, [busy, idle], history_milli=1000) == [4_000_000, 12_000_000]
+
+
+def test_who_wants_no_more_than_is_guaranteed_has_no_part_in_the_weights() -> None:
+    busy, idle = queue("busy", 99, usage_ppm=750_000), queue("idle", 99, usage_ppm=250_000)
+    assert divide(18, [busy, idle, queue("content", 2, 2)], history_milli=1000) == [4, 12, 2]
+
+
+def test_surplus_that_recent_usage_denies_to_all_goes_to_lower_priorities() -> None:
+    # n = 1/2, u = 1, k = 2: s = 1/2 + 2 * (1/2 - 1) is below 0 for both.
+    spent = [queue(name, 99, priority=1, usage_ppm=1_000_000) for name in "ab"]
+    assert divide(16, [*spent, queue("c", 9)], history_milli=2000) == [0, 0, 9]
+
+
+def test_rest_that_is_smaller_than_the_unit_goes_to_lower_priorities() -> None:
+    high = [queue(name, 9000, priority=1) for name in "ab"]
+    assert divide(2500, [*high, queue("c", 99)], unit=1000) == [1000, 1000, 99]
 
 
 def test_history_counts_only_while_others_want_more() -> None:

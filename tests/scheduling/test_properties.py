@@ -30,8 +30,11 @@ few = settings(relaxed, max_examples=8)
 
 
 @st.composite
-def clusters(draw: st.DrawFn) -> Snapshot:
-    """A cluster that some cycles have already filled: what runs was placed by the scheduler itself."""
+def clusters(draw: st.DrawFn, *, crowded: bool = False) -> Snapshot:
+    """A cluster that some cycles have already filled: what runs was placed by the scheduler itself.
+
+    A crowded one is a single empty node, and much work in few queues.
+    """
     nodes = tuple(
         Node(
             f"n{index}",
@@ -41,17 +44,19 @@ def clusters(draw: st.DrawFn) -> Snapshot:
                 Device(f"n{index}g{number}", DEVICE_MIB) for number in range(draw(st.integers(1, 4)))
             ),
         )
-        for index in range(draw(st.integers(1, 4)))
+        for index in range(1 if crowded else draw(st.integers(1, 4)))
     )
-    queues = draw(queue_trees())
+    queues = draw(queue_trees(1 if crowded else 3))
     parents = {queue.parent for queue in queues}
     leaves = [queue.name for queue in queues if queue.name not in parents]
-    workloads = tuple(draw(workload(f"w{index}", leaves)) for index in range(draw(st.integers(1, 9))))
+    workloads = tuple(
+        draw(workload(f"w{index}", leaves)) for index in range(draw(st.integers(6 if crowded else 1, 9)))
+    )
     unit = draw(st.sampled_from([1, 1000]))
     pool = Pool("default", unit_gpu_milli=unit, reservations=draw(st.sampled_from([0, 0, 1, 2])))
     holds = draw(st.lists(hold(queues), max_size=1)) if draw(st.booleans()) else []
     everything = Snapshot(1_000_000, nodes, queues, workloads, pools=(pool,), holds=tuple(holds))
-    early = draw(st.integers(0, len(workloads)))
+    early = 0 if crowded else draw(st.integers(0, len(workloads)))
     begun = replace(everything, workloads=workloads[:early])
     for _ in range(WARM_UP):
         begun = settle(begun, schedule(begun))
@@ -69,9 +74,9 @@ def hold(queues: tuple[Queue, ...]) -> st.SearchStrategy[Hold]:
 
 
 @st.composite
-def queue_trees(draw: st.DrawFn) -> tuple[Queue, ...]:
+def queue_trees(draw: st.DrawFn, most: int = 3) -> tuple[Queue, ...]:
     made: list[Queue] = []
-    for index in range(draw(st.integers(1, 3))):
+    for index in range(draw(st.integers(1, most))):
         parent = draw(queue(f"q{index}", None, len(made)))
         made.append(parent)
         for below in range(draw(st.integers(0, 2))):
@@ -215,6 +220,45 @@ def test_gangs_run_whole_or_not_at_all(snapshot: Snapshot) -> None:
 def test_same_snapshot_gives_the_same_plan(snapshot: Snapshot) -> None:
     turned = replace(snapshot, nodes=snapshot.nodes[::-1], workloads=snapshot.workloads[::-1])
     assert schedule(snapshot) == schedule(turned)
+
+
+@relaxed
+@given(clusters())
+def test_plan_applied_twice_changes_nothing(snapshot: Snapshot) -> None:
+    plan = schedule(snapshot)
+    after = settle(snapshot, plan)
+    assert settle(after, plan) == after
+
+
+@relaxed
+@given(clusters(crowded=True))
+def test_nobody_who_fits_waits_while_a_lower_one_of_the_queue_is_placed(snapshot: Snapshot) -> None:
+    # Without what is kept for others: that may let short work pass and hold long work back.
+    pool = replace(snapshot.pools[0], reservations=0)
+    snapshot = replace(snapshot, pools=(pool,), holds=())
+    plan = schedule(snapshot, actions=[Action.ALLOCATE])
+    works = {each.name: each for each in snapshot.workloads}
+    placed = {each.workload for each in plan.placements}
+    for waiting in (works[each.workload] for each in plan.unplaced):
+        for lower in sorted(placed):
+            if works[lower].queue == waiting.queue and works[lower].priority < waiting.priority:
+                kept = tuple(each for each in plan.placements if each.workload != lower)
+                without = only_waiting(settle(snapshot, replace(plan, placements=kept)), waiting.name)
+                assert schedule(without, actions=[Action.ALLOCATE]).placements == ()
+
+
+def only_waiting(snapshot: Snapshot, name: str) -> Snapshot:
+    """The same, if nobody else waited for anything."""
+
+    def running_part(work: Workload) -> Workload:
+        group = work.groups[0]
+        left = tuple(each for each in group.replicas if each.state is ReplicaState.RUNNING)
+        return replace(
+            work, groups=(replace(group, minimum=min(len(left), group.minimum or 0), replicas=left),)
+        )
+
+    works = (each if each.name == name else running_part(each) for each in snapshot.workloads)
+    return replace(snapshot, workloads=tuple(each for each in works if each.groups[0].replicas))
 
 
 @relaxed

@@ -134,7 +134,7 @@ def test_leaves_of_one_side_share_what_it_may_lose() -> None:
 
 
 def saturated() -> dict[str, QueueState]:
-    """The taker's side is at five thirds of its share; the other side lost something and is at four thirds."""
+    """The taker's side is at five thirds of its share, the side that lost something at four thirds."""
     queues = tree(near=None, taker="near", far=None, other="far")
     stand(queues["near"], allocated=5000, fair=3000)
     stand(queues["taker"], allocated=1000, fair=1000)

@@ -103,10 +103,11 @@ def _give_leftovers(
     def turn(index: int) -> tuple[int, int, str]:
         return -remainders[index], claimants[index].created, claimants[index].name
 
-    for index in sorted((index for index in remainders if remainders[index] > 0), key=turn):
+    # Who has no remainder is last, and gets nothing: the others want at least theirs, which are all there is.
+    for index in sorted(remainders, key=turn):
         if surplus < unit:
             break
-        taken = min(unit, surplus, claimants[index].wanted - shares[index])
+        taken = min(unit, claimants[index].wanted - shares[index])
         shares[index] += taken
         surplus -= taken
     return surplus

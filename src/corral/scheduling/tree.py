@@ -20,7 +20,6 @@ class QueueState:
         "asked",
         "children",
         "created",
-        "depth",
         "divided",
         "fair",
         "fixed",
@@ -43,7 +42,6 @@ class QueueState:
         self.parent = parent
         self.children: list[QueueState] = []
         self.path: tuple[QueueState, ...] = (self,) if parent is None else (self, *parent.path)
-        self.depth = len(self.path)
         self.allocated = [0, 0, 0]
         self.pinned = [0, 0, 0]  # the part of `allocated` that is not preemptible
         self.asked = [0, 0, 0]
@@ -92,10 +90,6 @@ class QueueState:
                 pinned[0] += gpu
                 pinned[1] += cpu
                 pinned[2] += memory
-
-    def within_guarantee(self, amount: Sequence[int]) -> bool:
-        """Whether it would still be inside its guarantee, in every divided resource, with `amount` more."""
-        return all(self.allocated[kind] + amount[kind] <= self.guarantee[kind] for kind in self.divided)
 
     def exceeds(self, bounds: Sequence[int], allocated: Sequence[int]) -> bool:
         return any(allocated[kind] > bounds[kind] for kind in self.divided)
