@@ -223,14 +223,6 @@ def test_same_snapshot_gives_the_same_plan(snapshot: Snapshot) -> None:
 
 
 @relaxed
-@given(clusters())
-def test_plan_applied_twice_changes_nothing(snapshot: Snapshot) -> None:
-    plan = schedule(snapshot)
-    after = settle(snapshot, plan)
-    assert settle(after, plan) == after
-
-
-@relaxed
 @given(clusters(crowded=True))
 def test_nobody_who_fits_waits_while_a_lower_one_of_the_queue_is_placed(snapshot: Snapshot) -> None:
     # Without what is kept for others: that may let short work pass and hold long work back.
@@ -399,26 +391,6 @@ def test_plan_applied_twice_changes_nothing(snapshot: Snapshot) -> None:
     plan = schedule(snapshot)
     once = settle(snapshot, plan)
     assert settle(once, plan) == once
-
-
-@relaxed
-@given(clusters())
-def test_nothing_that_fits_waits_while_a_lower_one_of_its_queue_starts(snapshot: Snapshot) -> None:
-    plan = schedule(snapshot, actions=[Action.ALLOCATE])
-    started = {each.workload for each in plan.placements}
-    rank = {each.name: (-each.priority, each.created, each.name) for each in snapshot.workloads}
-    queues = {each.name: each.queue for each in snapshot.workloads}
-    idle = {each.name for each in snapshot.workloads} - {each.name for each, _ in running(snapshot)}
-    for each in plan.unplaced:
-        higher = each.workload
-        if higher not in idle or higher in started:
-            continue
-        lower = {name for name in started if queues[name] == each.queue and rank[name] > rank[higher]}
-        without = tuple(
-            work for work in snapshot.workloads if work.name not in lower or work.name not in idle
-        )
-        alone = schedule(replace(snapshot, workloads=without), actions=[Action.ALLOCATE])
-        assert not lower or higher not in {placed.workload for placed in alone.placements}
 
 
 @relaxed
