@@ -42,7 +42,12 @@ def _note_takings(cycle: Cycle, action: Action, taker: WorkState, victims: Seque
     taken = [slot for chunk in victims for slot in chunk.slots if slot in chunk.work.evicted_slots]
     for chunk in victims:
         if not any(slot.new is not None for slot in chunk.work.slots):
-            taken += cycle.takings.pop(chunk.work, ())
+            # Some of it may have been taken for yet another one since.
+            taken += (
+                slot
+                for slot in cycle.takings.pop(chunk.work, ())
+                if cycle.taken_for[slot][1] == chunk.work.name
+            )
     for slot in taken:
         cycle.taken_for[slot] = action, taker.name
     cycle.takings.setdefault(taker, []).extend(taken)
