@@ -58,6 +58,10 @@ mutants: ## does a test notice each small change of the rules of division and re
 	@tools/prepare mutants
 	@.venv/bin/python tools/mutants.py
 
+explore: ## property tests with new random examples each time
+	@tools/prepare python
+	@.venv/bin/python -m pytest -q -n 2 tests/core tests/scheduling tests/replay --hypothesis-profile=new $(ARGS)
+
 docs: ## checks of the documentation and its examples
 	$(STAGE) docs
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from tests.clocks import ShiftedClock
 from tests.databases import (
@@ -23,6 +24,12 @@ from tests.databases import (
 from tests.live import LiveCorral, running_corral
 from tests.postgres import Server, shared_server
 from tests.runs import begin_run, current_run, end_run
+
+# The same random examples in every run: what one change is blamed for was not there before it. New ones are
+# tried by `make explore`.
+settings.register_profile("repeatable", derandomize=True, database=None)
+settings.register_profile("new", derandomize=False, print_blob=True)
+settings.load_profile("repeatable")
 
 # The application is imported by the fixtures that use it: a second of work that many tests do not need.
 if TYPE_CHECKING:

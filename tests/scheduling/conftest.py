@@ -1,10 +1,6 @@
 """What `make mutants` needs of the tests."""
 
 import pytest
-from hypothesis import settings
-
-# The same examples in every run, so that the same mutants survive.
-settings.register_profile("repeatable", derandomize=True, database=None)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
