@@ -100,6 +100,7 @@ class Board:
 
     def __init__(self, nodes: list[Node]) -> None:
         self.nodes = [NodeState(node, index) for index, node in enumerate(nodes)]
+        self.tainted = _tainted(self.nodes)
         self.dirty: set[int] = set()  # numbers of the nodes that changed since placement last looked
         self._log: list[tuple[Callable[[Slot, Spot, Phase], None], Slot, Spot, Phase]] = []
 
@@ -121,6 +122,7 @@ class Board:
         state.links = links_of(node)
         state.size = (node.cpu_milli, node.memory_mib, node.pods)
         self.dirty.add(number)
+        self.tainted = _tainted(self.nodes)
 
     def adopt(self, slot: Slot, spot: Spot, phase: Phase) -> None:
         """Puts down what the snapshot says; not a move."""
@@ -282,3 +284,7 @@ def _add(totals: list[int], amounts: tuple[int, int, int]) -> None:
     totals[0] += amounts[0]
     totals[1] += amounts[1]
     totals[2] += amounts[2]
+
+
+def _tainted(nodes: list[NodeState]) -> bool:
+    return any(node.node.taints for node in nodes)

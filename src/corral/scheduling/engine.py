@@ -40,7 +40,8 @@ def schedule(
     snapshot: Snapshot, config: Config | None = None, actions: Iterable[Action] = ALL_ACTIONS
 ) -> Plan:
     """The plan of one cycle. Pools are independent; the actions run in their fixed order."""
-    return Engine(snapshot, config).plan(snapshot.now, actions, snapshot.claims)
+    # Nothing is undone afterwards: this engine makes no second plan.
+    return plan_of(Engine(snapshot, config).play(snapshot.now, actions), snapshot.claims)
 
 
 class Engine:
@@ -159,20 +160,24 @@ class Engine:
     @contextmanager
     def played(self, now: int, actions: Iterable[Action] = ALL_ACTIONS) -> Iterator[list[Cycle]]:
         """The cycles of all pools as their actions left them, until this is closed."""
+        try:
+            yield self.play(now, actions)
+        finally:
+            for cycle in self._cycles.values():
+                cycle.end()
+
+    def play(self, now: int, actions: Iterable[Action]) -> list[Cycle]:
+        """Runs the actions in every pool; the next plan needs what they did undone, as `played` does."""
         chosen = set(actions)
         self._choose_pools(now)
         cycles = [self._cycle(name) for name in sorted(self._pools)]
-        try:
-            for cycle in cycles:
-                cycle.begin(now)
-                guard_holds(cycle, self._holds)
-                for action, act in _ACTIONS.items():
-                    if action in chosen:
-                        act(cycle)
-            yield cycles
-        finally:
-            for cycle in cycles:
-                cycle.end()
+        for cycle in cycles:
+            cycle.begin(now)
+            guard_holds(cycle, self._holds)
+            for action, act in _ACTIONS.items():
+                if action in chosen:
+                    act(cycle)
+        return cycles
 
     def _cycle(self, pool: str) -> Cycle:
         cycle = self._cycles.get(pool)

@@ -100,7 +100,14 @@ class Order:
         if len(waiting) == 1:
             (only,) = waiting
             return self._leaf_below(only) if only.children else only
-        return min(map(self._head, waiting), key=key_of)[1]
+        heads, best = self._heads, None
+        for queue in waiting:
+            known = heads.get(queue)
+            head = known[1] if known is not None and known[0] == queue.stamp else self._head(queue)
+            if best is None or head[0] < best[0]:
+                best = head
+        assert best is not None
+        return best[1]
 
     def _head(self, queue: QueueState) -> Head:
         """The key of a queue by its best chunk, and the leaf that has it."""

@@ -128,7 +128,7 @@ class Stock:
 
     def allowed_on(self, request: RequestClass) -> Flags | None:
         """Where labels, taints and named nodes allow the request; None means everywhere."""
-        if not request.is_choosy and not any(node.node.taints for node in self._board.nodes):
+        if not request.is_choosy and not self._board.tainted:
             return None
         return np.array([request.allowed_on(node.node) for node in self._board.nodes], np.bool_)
 
