@@ -1,5 +1,7 @@
 """Place: the best node for a replica, its devices there, and whole chunks all or nothing."""
 
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
 
 from corral.core.mixes import Mix
@@ -140,11 +142,14 @@ class Placer:
         left = list(chunk.slots)
         if keep and chunk.work.ties is None:
             left = [slot for slot in left if not self._stays(slot)]
-        while left:
-            slot = self._whose_turn(left, rehearsal=rehearsal) if stay else left[0]
+        # Only what was somewhere before can already be where another one would go.
+        matched = stay and chunk.work.ties is None and any(slot.base is not None for slot in left)
+        waiting = deque(left)
+        while waiting:
+            slot = self._whose_turn(waiting, rehearsal=rehearsal) if matched else waiting[0]
             if not self._put(slot, None, rehearsal=rehearsal, keep=keep, stay=stay):
-                return len(chunk.slots) - len(left)
-            left.remove(slot)
+                return len(chunk.slots) - len(waiting)
+            waiting.remove(slot)
         return len(chunk.slots)
 
     def _stays(self, slot: Slot) -> bool:
@@ -154,11 +159,10 @@ class Placer:
         self._board.keep(slot)
         return True
 
-    def _whose_turn(self, left: list[Slot], *, rehearsal: bool) -> Slot:
+    def _whose_turn(self, left: Sequence[Slot], *, rehearsal: bool) -> Slot:
         """The next one, or a member like it that is already where the next one would go."""
         first = left[0]
-        ties = first.group.work.ties
-        if len(left) == 1 or ties is not None or all(slot.base is None for slot in left):
+        if len(left) == 1:
             return first
         node = self._scores_of(first.request, rehearsal=rehearsal).best()
         for slot in left:
