@@ -11,11 +11,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import make_url
 
 from tests.postgres import Server, shared_server
 from tests.runs import TestRun
+
+if TYPE_CHECKING:
+    from corral.store.database import Transaction
 
 TEMPLATE = "corral_template"
 FOUNDED_TEMPLATE = "corral_founded"
@@ -116,3 +120,18 @@ def _in_a_thread(work: Callable[..., object], *arguments: object) -> None:
     """The caller may be inside a running event loop."""
     with ThreadPoolExecutor(1) as thread:
         thread.submit(work, *arguments).result()
+
+
+def in_database(url: str, work: "Callable[[Transaction], Any]") -> Any:
+    """One write with a connection of its own, closed afterwards, as by a process that is gone."""
+
+    from corral.store.database import Database
+
+    async def run() -> Any:
+        database = Database(url)
+        try:
+            return await database.write(work)
+        finally:
+            await database.close()
+
+    return asyncio.run(run())

@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import func, insert, select
@@ -16,6 +15,7 @@ from corral.identity.tables import login_link, organisation, session, token
 from corral.store.database import Database, Transaction
 from corral.store.migrate import HEAD
 from tests.cli.running import Corral, Outcome
+from tests.databases import in_database
 from tests.live import LiveCorral
 
 Db = Callable[..., Outcome]
@@ -40,19 +40,6 @@ def db(corral: Corral, tmp_path: Path, database_url: str) -> Db:
         return corral("db", *arguments, CORRAL_HOME=str(home), CORRAL_DATABASE_URL=database_url)
 
     return call
-
-
-def in_database(url: str, work: Callable[[Transaction], Any]) -> Any:
-    """One write, by a process that is gone afterwards."""
-
-    async def run() -> Any:
-        database = Database(url)
-        try:
-            return await database.write(work)
-        finally:
-            await database.close()
-
-    return asyncio.run(run())
 
 
 def found(transaction: Transaction) -> None:

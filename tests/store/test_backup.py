@@ -27,6 +27,7 @@ from corral.store.backup import BackupError, backup, backup_before_upgrade, forg
 from corral.store.database import Database, Transaction
 from corral.store.keyring import FILE_NAME, Keyring, KeyringError
 from corral.store.migrate import HEAD
+from tests.databases import in_database
 
 
 @pytest.fixture
@@ -34,19 +35,6 @@ def home(tmp_path: Path) -> Path:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     return home
-
-
-def in_database(url: str, work: Callable[[Transaction], Any]) -> Any:
-    """Runs one write with a connection of its own, closed afterwards, as another start of Corral would."""
-
-    async def run() -> Any:
-        database = Database(url)
-        try:
-            return await database.write(work)
-        finally:
-            await database.close()
-
-    return asyncio.run(run())
 
 
 def keep(url: str, key: str) -> None:

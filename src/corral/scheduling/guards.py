@@ -4,6 +4,7 @@ Work that will have left by then passes a guard as if it were not there. Other w
 part of each node under a shield: what is needed there, without what is still used by those who leave in time.
 """
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,24 +19,25 @@ from corral.scheduling.work import Chunk, Slot, Spot, WorkState
 
 
 @dataclass(slots=True, eq=False)
-class Guard:
+class Guard(ABC):
     """What is needed of which nodes from a time on, and who leaves those nodes before."""
 
     at: int
     needs: list[Shield]
     before: list[tuple[Slot, Spot]]
 
+    @abstractmethod
     def spares(self, work: WorkState, now: int) -> bool:
         """Whether it keeps nothing from `work`."""
-        raise NotImplementedError
 
     def outlasted_by(self, work: WorkState, now: int) -> bool:
         """Whether `work` might still be there at the time in question."""
         leaves = latest_end(work, now)
         return leaves is None or leaves > self.at
 
+    @abstractmethod
     def reason(self, found: int, asked: int) -> Reason:
-        raise NotImplementedError
+        """Why work that it keeps away waits."""
 
     def touches(self, chunk: Chunk) -> bool:
         nodes = {need.node for need in self.needs}
