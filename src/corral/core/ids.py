@@ -21,16 +21,25 @@ _RANDOM_BITS = RANDOM_CHARACTERS * 5
 
 class Kind(StrEnum):
     AUDIT = "a"
+    UPLOAD = "b"
+    FLAVOR = "f"
     GRANT = "g"
     INVITATION = "i"
     JOIN_CODE = "j"
     SSH_KEY = "k"
     LOGIN_LINK = "l"
+    RUNTIME = "m"
+    NODE = "n"
     ORGANISATION = "o"
+    POOL = "p"
+    QUEUE = "q"
     ROLE = "r"
     SESSION = "s"
     TOKEN = "t"  # noqa: S105
     USER = "u"
+    WORKLOAD = "w"
+    SECRET = "x"  # noqa: S105
+    ZONE = "z"
 
 
 class _Source:

@@ -1,0 +1,1 @@
+"""The scheduling side of the organisation tree: guarantees, limits, weights; flavors."""

@@ -1,0 +1,1 @@
+"""What was used: samples that are rolled up, and the ledger that is exact."""
