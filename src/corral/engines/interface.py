@@ -1,4 +1,4 @@
-"""The engine interface: the part that scheduling needs.
+"""The engine interface: how work is carried out, whatever carries it out.
 
 An engine is told what to start and whom to signal, and reports what is there. It decides nothing.
 
@@ -7,15 +7,23 @@ An engine is told what to start and whom to signal, and reports what is there. I
 - What came of a call is told by `observe` only. A start that cannot be carried out is an ended run.
 - A run that ended is told until the caller says `forget`: an ending is never missed, and what a run held is
   free only when its ending has been told.
+- What reaches into a run (`logs`, `execute`, `dial`) is refused with a reason where it cannot be done.
+
+Instants are microseconds since 1970 in UTC. (The simulated engine counts virtual time, in seconds unless it
+is told otherwise.) What a run executes is in `tasks`, what it uses and says in `reports`.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import socket
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from corral.core.devices import DeviceUse
 from corral.core.nodes import Node
+from corral.engines.reports import Counters, LogChunk, Message, Usage
+from corral.engines.sessions import Session, Terminal
+from corral.engines.tasks import Task
 
 
 class RunPhase(StrEnum):
@@ -39,7 +47,10 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One replica of one attempt, where a plan put it. `run` names it for ever."""
+    """One replica of one attempt, where a plan put it. `run` names it for ever.
+
+    All replicas of an attempt that one engine carries are started by one call: they share a network.
+    """
 
     run: str
     workload: str
@@ -47,11 +58,18 @@ class Start:
     attempt: int
     node: str
     devices: tuple[DeviceUse, ...] = ()
+    task: Task | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What an engine knows of a run: its phase, and the instant at which that began."""
+    """What an engine knows of a run: its phase, and the instant at which that began.
+
+    What comes after `since` is said of ended runs, apart from `started` and `notes`. `detail` says in words
+    what happened. `exit_code` and `signal` exclude each other; neither is known of a run that was lost or
+    refused. `started` and `ended` are when its processes began and were gone; between them it held what it
+    was given. `notes` say what is unusual about how it runs, such as "no sandbox".
+    """
 
     run: str
     node: str
@@ -59,6 +77,15 @@ class Run:
     since: int
     ending: Ending | None = None
     detail: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    out_of_memory: bool = False
+    timed_out: bool = False
+    said_done: bool = False
+    started: int | None = None
+    ended: int | None = None
+    usage: Counters | None = None
+    notes: tuple[str, ...] = ()
 
 
 class Cursor(NamedTuple):
@@ -69,20 +96,69 @@ class Cursor(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Foreign:
+    """Something that is there and that the engine cannot account for: it is shown, and left alone."""
+
+    name: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """With `complete`, `runs` is everything that is there; else every change after the cursor, in order."""
 
     cursor: Cursor
     complete: bool
     runs: tuple[Run, ...]
+    foreign: tuple[Foreign, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFacts:
+    """What is known of a device beyond what placing needs. A simulated one computes nothing."""
+
+    vendor: str = ""
+    uuid: str = ""
+    simulated: bool = False
+    numa: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NumaFacts:
+    """A group of processors with memory of their own."""
+
+    index: int
+    cpus: str
+    memory_mib: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFacts:
+    """What is known of a node beyond what placing needs.
+
+    `isolation` says in words how runs are kept apart there, `notes` what is missing or unusual.
+    """
+
+    operating_system: str = ""
+    architecture: str = ""
+    cpu_model: str = ""
+    disk_mib: int = 0
+    numa: tuple[NumaFacts, ...] = ()
+    devices: Mapping[str, DeviceFacts] = field(default_factory=dict)
+    isolation: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """The nodes that work can be started on. `revision` grows with every change of them."""
+    """The nodes that work can be started on. `revision` grows with every change of them.
+
+    `facts` are by the name of the node; an engine may know none.
+    """
 
     revision: int
     nodes: tuple[Node, ...]
+    facts: Mapping[str, NodeFacts] = field(default_factory=dict)
 
 
 class Engine(Protocol):
@@ -95,6 +171,9 @@ class Engine(Protocol):
         A cursor that is handed in confirms that what came before it has been read.
         """
 
+    async def wait(self, after: Cursor | None, seconds: float) -> None:
+        """Returns when `observe(after)` may have something to tell, and after `seconds` at the latest."""
+
     async def start(self, starts: Sequence[Start]) -> None:
         """Starts runs; a name that was started before is left alone, also when it has ended."""
 
@@ -104,5 +183,32 @@ class Engine(Protocol):
         The first signal counts: another one does not prolong the grace.
         """
 
+    async def kill(self, runs: Iterable[str]) -> None:
+        """Ends runs at once, also those that are leaving. They end as after a signal."""
+
     async def forget(self, runs: Iterable[str]) -> None:
-        """The endings of these runs are recorded; those that have not ended stay."""
+        """The endings of these runs are recorded; those that have not ended stay.
+
+        With its ending goes all that was kept of a run: its output and what it said.
+        """
+
+    async def logs(self, run: str, after: int, limit: int) -> LogChunk:
+        """At most `limit` bytes of output from offset `after` on, as far as it is kept."""
+
+    def follow(self, run: str, after: int) -> AsyncIterator[LogChunk]:
+        """The output from `after` on as it comes, until the run has ended."""
+
+    async def usage(self, runs: Iterable[str] | None = None) -> Usage:
+        """What these runs (all without a choice) have used until now, and the nodes and devices."""
+
+    async def messages(self, after: Mapping[str, int], limit: int = 1000) -> tuple[Message, ...]:
+        """What runs said through their sockets, each run's in order, beginning after the number given for it.
+
+        A message is told until its run is forgotten or so much was said after it that it is dropped.
+        """
+
+    async def execute(self, run: str, command: Sequence[str], terminal: Terminal | None = None) -> Session:
+        """Starts a command inside a run, under its limits; with a terminal if a size is given."""
+
+    async def dial(self, run: str, port: int) -> socket.socket:
+        """A connected socket to a port on which something inside the run listens. It does not block."""

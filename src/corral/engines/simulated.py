@@ -1,17 +1,24 @@
 """The simulated engine: nodes, devices and runs on virtual time, with every failure a switch away.
 
 Time stands still until `advance`. Chance is drawn from the seed and the name of the run or node alone, so a
-decision of the scheduler does not change the luck of other runs.
+decision of the scheduler does not change the luck of other runs. Nothing is computed: the output of a run
+says so, and there is nothing to reach into.
 """
 
+import asyncio
 import heapq
 import random
-from collections.abc import Callable, Iterable, Sequence
+import socket
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 from corral.core.nodes import Node
+from corral.core.refusals import Conflict, NotFound
+from corral.engines import simulated_reports
 from corral.engines.interface import Cursor, Ending, Inventory, Observation, Run, RunPhase, Start
+from corral.engines.reports import Counters, LogChunk, Message, MessageKind, Usage
+from corral.engines.sessions import Session, Terminal
 
 _MILLION = 1_000_000
 
@@ -60,19 +67,25 @@ class _Event(IntEnum):
 class _Live:
     """A run and the instant of its next event; events of another instant are out of date."""
 
-    __slots__ = ("due", "phase", "program", "since", "start", "stuck")
+    __slots__ = ("began", "done", "due", "phase", "program", "since", "slow", "start", "stuck")
 
     def __init__(self, start: Start, program: Program, now: int) -> None:
         self.start = start
         self.program = program
         self.phase = RunPhase.STARTING
         self.since = now
+        self.began: int | None = None
         self.due: int | None = None
         self.stuck = False
+        self.slow = False
+        self.done = False
 
 
 class SimulatedEngine:
-    """Implements `Engine`; `advance` and the switches below are the simulation's own."""
+    """Implements `Engine`; `advance` and the switches below are the simulation's own.
+
+    `now` counts `ticks_per_second`: 1,000,000 speaks of instants as engines on real time do.
+    """
 
     def __init__(
         self,
@@ -83,8 +96,10 @@ class SimulatedEngine:
         faults: Faults = NO_FAULTS,
         seed: int = 0,
         epoch: str = "simulated",
+        ticks_per_second: int = 1,
     ) -> None:
         self.now = now
+        self._second = ticks_per_second
         self._program_of = program_of
         self._faults = faults
         self._seed = seed
@@ -107,6 +122,8 @@ class SimulatedEngine:
         self._dropped = 0  # changes that were confirmed and are no longer kept
         self._events: list[tuple[int, int, _Event, str]] = []
         self._event_count = 0
+        self._said: dict[str, list[Message]] = {}
+        self._waiting: set[asyncio.Event] = set()
         if faults.node_lost_every_seconds:
             for name in sorted(self._nodes):
                 self._draw_loss(name, now)
@@ -140,28 +157,86 @@ class SimulatedEngine:
             self._on_node[start.node][start.run] = None
             self._hold(start, 1)
             self._tell(live)
-            self._expect(live, self.now + live.program.start_seconds, _Event.BEGIN)
+            self._expect(live, self._in(live.program.start_seconds), _Event.BEGIN)
 
     async def signal(self, runs: Iterable[str], grace_seconds: int) -> None:
         for name in runs:
             live = self._live.get(name)
-            if live is None or live.phase is RunPhase.LEAVING:
+            if live is not None and live.phase is not RunPhase.LEAVING:
+                self._tell_to_go(live, grace_seconds)
+
+    async def kill(self, runs: Iterable[str]) -> None:
+        for name in runs:
+            live = self._live.get(name)
+            if live is None:
                 continue
-            # What has not begun has nothing to save.
-            began = live.phase is RunPhase.RUNNING
-            seconds = min(grace_seconds, live.program.leave_seconds) if began else 0
-            live.phase, live.since = RunPhase.LEAVING, self.now
-            self._tell(live)
-            if self._drawn(name, "stuck", self._faults.stuck_release_ppm):
-                live.stuck = True
-            elif self._drawn(name, "slow", self._faults.slow_release_ppm):
-                seconds = grace_seconds + self._faults.slow_release_seconds
-            self._expect(live, None if live.stuck else self.now + seconds, _Event.LEAVE)
+            if live.phase is not RunPhase.LEAVING:
+                self._tell_to_go(live, 0)
+            elif not live.stuck and not live.slow:
+                self._expect(live, self.now, _Event.LEAVE)
 
     async def forget(self, runs: Iterable[str]) -> None:
         for name in runs:
             if self._ended.pop(name, None) is not None:
                 self._forgotten.add(name)
+                self._said.pop(name, None)
+
+    async def wait(self, after: Cursor | None, seconds: float) -> None:
+        """The seconds are virtual too: it returns with the news or when `advance` has come that far."""
+        until = self.now + seconds * self._second
+        moved = asyncio.Event()
+        self._waiting.add(moved)
+        try:
+            while self.now < until and after == Cursor(self._epoch, self._dropped + len(self._changes)):
+                await moved.wait()
+                moved.clear()
+        finally:
+            self._waiting.remove(moved)
+
+    async def logs(self, run: str, after: int, limit: int) -> LogChunk:
+        return simulated_reports.output(self._find(run), after, limit)
+
+    async def follow(self, run: str, after: int) -> AsyncIterator[LogChunk]:
+        while True:
+            cursor = Cursor(self._epoch, self._dropped + len(self._changes))
+            chunk = await self.logs(run, after, simulated_reports.MOST_OUTPUT)
+            if chunk.data:
+                after = chunk.next
+                yield chunk
+            if chunk.ended:
+                return
+            await self.wait(cursor, simulated_reports.FOREVER)
+
+    async def usage(self, runs: Iterable[str] | None = None) -> Usage:
+        names = [*self._live, *self._ended] if runs is None else runs
+        counters: dict[str, Counters] = {}
+        for name in names:
+            if live := self._live.get(name):
+                task, began = live.start.task, live.began
+                counters[name] = simulated_reports.counters(task, began, self.now, self._second)
+            elif name in self._ended:
+                counters[name] = self._ended[name].usage or Counters()
+        nodes = [self._nodes[name] for name in sorted(self._present)]
+        return simulated_reports.usage(self.now, self._second, counters, nodes, self._used)
+
+    async def messages(self, after: Mapping[str, int], limit: int = 1000) -> tuple[Message, ...]:
+        told = [message for said in self._said.values() for message in said]
+        return tuple(message for message in told if message.number > after.get(message.run, 0))[:limit]
+
+    async def execute(
+        self,
+        run: str,
+        command: Sequence[str],  # noqa: ARG002
+        terminal: Terminal | None = None,  # noqa: ARG002
+    ) -> Session:
+        self._find(run)
+        raise Conflict(
+            "Simulated runs have nothing to execute in.", "Use a zone that runs work on real machines."
+        )
+
+    async def dial(self, run: str, port: int) -> socket.socket:  # noqa: ARG002
+        self._find(run)
+        raise Conflict("Nothing listens in a simulated run.", "Use a zone that runs work on real machines.")
 
     # Virtual time
 
@@ -178,6 +253,7 @@ class SimulatedEngine:
             self.now = max(self.now, due)
             self._happen(event, name)
         self.now = max(self.now, to)
+        self._wake()
 
     # Switches
 
@@ -190,6 +266,14 @@ class SimulatedEngine:
         self._epoch = epoch
         self._changes.clear()
         self._dropped = 0
+        self._wake()
+
+    def say(self, run: str, kind: MessageKind, body: Mapping[str, object] | None = None) -> None:
+        """The run says something through its socket."""
+        said = self._said.setdefault(run, [])
+        said.append(Message(run, len(said) + 1, kind, self.now, dict(body or {})))
+        if kind is MessageKind.DONE:
+            self._live[run].done = True
 
     def free(self, run: str) -> None:
         """Someone removed a run that was stuck."""
@@ -225,7 +309,7 @@ class SimulatedEngine:
         elif event is _Event.RETURN:
             self.bring_back(name)
         elif event is _Event.BAD_LUCK:
-            back = self.now + self._faults.node_away_seconds
+            back = self._in(self._faults.node_away_seconds)
             self.lose_between(name, self.now, back)
             self._draw_loss(name, back)
         else:
@@ -233,14 +317,28 @@ class SimulatedEngine:
 
     def _go_on(self, live: _Live, event: _Event) -> None:
         if event is _Event.BEGIN:
-            live.phase, live.since = RunPhase.RUNNING, self.now
+            live.phase, live.since, live.began = RunPhase.RUNNING, self.now, self.now
             self._tell(live)
             work = live.program.work_seconds
-            self._expect(live, None if work is None else self.now + work, _Event.FINISH)
+            self._expect(live, None if work is None else self._in(work), _Event.FINISH)
         elif event is _Event.FINISH:
             self._end(live, live.program.ending)
         else:
-            self._end(live, Ending.SUSPENDED)
+            self._end(live, Ending.SUCCEEDED if live.done else Ending.SUSPENDED)
+
+    def _tell_to_go(self, live: _Live, grace_seconds: int) -> None:
+        # What has not begun has nothing to save.
+        began = live.phase is RunPhase.RUNNING
+        seconds = min(grace_seconds, live.program.leave_seconds) if began else 0
+        live.phase, live.since = RunPhase.LEAVING, self.now
+        self._tell(live)
+        name = live.start.run
+        if self._drawn(name, "stuck", self._faults.stuck_release_ppm):
+            live.stuck = True
+        elif self._drawn(name, "slow", self._faults.slow_release_ppm):
+            live.slow = True
+            seconds = grace_seconds + self._faults.slow_release_seconds
+        self._expect(live, None if live.stuck else self._in(seconds), _Event.LEAVE)
 
     def _refusal(self, start: Start) -> str | None:
         if start.run in self._refusals:
@@ -271,16 +369,45 @@ class SimulatedEngine:
         self._tell_end(live, ending, detail)
 
     def _tell_end(self, live: _Live, ending: Ending, detail: str) -> None:
-        run = Run(live.start.run, live.start.node, RunPhase.ENDED, self.now, ending, detail)
+        code = {Ending.SUCCEEDED: 0, Ending.FAILED: 1}.get(ending)
+        run = Run(
+            live.start.run,
+            live.start.node,
+            RunPhase.ENDED,
+            self.now,
+            ending,
+            detail,
+            exit_code=code,
+            said_done=live.done,
+            started=live.began,
+            ended=self.now,
+            usage=simulated_reports.counters(live.start.task, live.began, self.now, self._second),
+        )
         self._ended[run.run] = run
         self._changes.append(run)
+        self._wake()
 
     def _tell(self, live: _Live) -> None:
         self._changes.append(self._run(live))
+        self._wake()
+
+    def _wake(self) -> None:
+        for moved in self._waiting:
+            moved.set()
 
     @staticmethod
     def _run(live: _Live) -> Run:
-        return Run(live.start.run, live.start.node, live.phase, live.since)
+        return Run(live.start.run, live.start.node, live.phase, live.since, started=live.began)
+
+    def _find(self, run: str) -> Run:
+        if run in self._live:
+            return self._run(self._live[run])
+        if run in self._ended:
+            return self._ended[run]
+        raise NotFound(f"There is no run {run} here.", "See what is running: corral ps")
+
+    def _in(self, seconds: int) -> int:
+        return self.now + seconds * self._second
 
     def _list_nodes(self) -> None:
         nodes = tuple(node for name, node in self._nodes.items() if name in self._present)
@@ -310,7 +437,7 @@ class SimulatedEngine:
     def _draw_loss(self, node: str, after: int) -> None:
         luck = self._luck(node, f"loss after {after}")
         seconds = luck.expovariate(1 / self._faults.node_lost_every_seconds)
-        self._push(after + max(1, round(seconds)), _Event.BAD_LUCK, node)
+        self._push(after + max(1, round(seconds)) * self._second, _Event.BAD_LUCK, node)
 
     def _luck(self, name: str, what: str) -> random.Random:
         return random.Random(f"{self._seed}/{what}/{name}")  # noqa: S311 - a simulation, no secret
