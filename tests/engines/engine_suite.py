@@ -283,6 +283,19 @@ class EngineSuite(ABC):
         followed = b"".join([chunk.data async for chunk in place.engine.follow("a", 0)])
         assert followed == (await place.engine.logs("a", 0, 100_000)).data
 
+    async def test_output_stays_readable_until_its_workload_is_discarded(self, place: Place) -> None:
+        start = place.start("a")
+        await place.engine.start([start])
+        await place.reach("a", RunPhase.ENDED)
+        whole = await place.engine.logs("a", 0, 100_000)
+        await place.engine.discard([start.workload])
+        assert await place.engine.logs("a", 0, 100_000) == whole
+        await place.engine.forget(["a"])
+        assert await place.engine.logs("a", 0, 100_000) == whole
+        await place.engine.discard([start.workload])
+        with pytest.raises(NotFound):
+            await place.engine.logs("a", 0, 10)
+
     async def test_usage_tells_of_runs_nodes_and_devices(self, place: Place) -> None:
         await place.engine.start([place.start("endless-a", mib=1024), place.start("endless-b", device=1)])
         await place.reach("endless-a", RunPhase.RUNNING)

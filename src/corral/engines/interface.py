@@ -189,7 +189,13 @@ class Engine(Protocol):
     async def forget(self, runs: Iterable[str]) -> None:
         """The endings of these runs are recorded; those that have not ended stay.
 
-        With its ending goes all that was kept of a run: its output and what it said.
+        What a run said goes with its ending; its output stays readable until its workload is discarded.
+        """
+
+    async def discard(self, workloads: Iterable[str]) -> None:
+        """Nobody needs these workloads any more: their workspaces and output go.
+
+        One of which a run has not been forgotten is left alone.
         """
 
     async def logs(self, run: str, after: int, limit: int) -> LogChunk:

@@ -116,7 +116,8 @@ class SimulatedEngine:
         self._live: dict[str, _Live] = {}
         self._on_node: dict[str, dict[str, None]] = {name: {} for name in self._nodes}
         self._ended: dict[str, Run] = {}
-        self._forgotten: set[str] = set()
+        self._forgotten: dict[str, Run | None] = {}
+        self._runs_of: dict[str, list[str]] = {}
         self._refusals: dict[str, str] = {}
         self._changes: list[Run] = []
         self._dropped = 0  # changes that were confirmed and are no longer kept
@@ -148,6 +149,7 @@ class SimulatedEngine:
         for start in starts:
             if start.run in self._live or start.run in self._ended or start.run in self._forgotten:
                 continue
+            self._runs_of.setdefault(start.workload, []).append(start.run)
             live = _Live(start, self._program_of(start), self.now)
             refused = self._refusal(start)
             if refused is not None:
@@ -177,9 +179,15 @@ class SimulatedEngine:
 
     async def forget(self, runs: Iterable[str]) -> None:
         for name in runs:
-            if self._ended.pop(name, None) is not None:
-                self._forgotten.add(name)
+            if (ended := self._ended.pop(name, None)) is not None:
+                self._forgotten[name] = ended
                 self._said.pop(name, None)
+
+    async def discard(self, workloads: Iterable[str]) -> None:
+        for workload in workloads:
+            runs = self._runs_of.get(workload, [])
+            if not any(run in self._live or run in self._ended for run in runs):
+                self._forgotten.update(dict.fromkeys(runs))
 
     async def wait(self, after: Cursor | None, seconds: float) -> None:
         """The seconds are virtual too: it returns with the news or when `advance` has come that far."""
@@ -194,7 +202,7 @@ class SimulatedEngine:
             self._waiting.remove(moved)
 
     async def logs(self, run: str, after: int, limit: int) -> LogChunk:
-        return simulated_reports.output(self._find(run), after, limit)
+        return simulated_reports.output(self._forgotten.get(run) or self._find(run), after, limit)
 
     async def follow(self, run: str, after: int) -> AsyncIterator[LogChunk]:
         while True:
