@@ -5,7 +5,8 @@ import corral.audit.tables
 import corral.control.tables
 import corral.events.tables
 import corral.identity.tables
-import corral.platform.tables  # noqa: F401
+import corral.platform.tables
+import corral.usage.tables  # noqa: F401
 from corral.store.schema import metadata
 
 __all__ = ["metadata"]
