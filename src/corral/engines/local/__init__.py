@@ -1,0 +1,1 @@
+"""Work on this machine: a supervisor per attempt, a sandbox per replica, doors as file descriptors."""

@@ -1,0 +1,124 @@
+"""The few system calls that Python 3.11 has no function for."""
+
+import ctypes
+import os
+from pathlib import Path
+
+NEW_NAMESPACES = {
+    "mnt": 0x00020000,
+    "cgroup": 0x02000000,
+    "uts": 0x04000000,
+    "ipc": 0x08000000,
+    "user": 0x10000000,
+    "pid": 0x20000000,
+    "net": 0x40000000,
+}
+
+_LIBRARY = ctypes.CDLL(None, use_errno=True)
+
+_SLAVE_RECURSIVELY = 0x00080000 | 0x4000
+_NO_DEVICES = 0x4 | 0x2  # nor setuid
+
+_SET_PARENT_DEATH_SIGNAL = 1
+_SET_DUMPABLE = 4
+_SET_SECCOMP = 22
+_DROP_FROM_BOUNDING_SET = 24
+_SET_NO_NEW_PRIVILEGES = 38
+_AMBIENT = 47
+_AMBIENT_CLEAR_ALL = 4
+
+_CAPABILITY_VERSION = 0x20080522
+_CLONE_NUMBERS = {"x86_64": 56, "aarch64": 220}
+_CLONE_PARENT = 0x00008000
+_SIGCHLD = 17
+
+
+class _FilterProgram(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+
+def unshare(*kinds: str) -> None:
+    flags = 0
+    for kind in kinds:
+        flags |= NEW_NAMESPACES[kind]
+    _succeed(_LIBRARY.unshare(flags), f"unshare {' '.join(kinds)}")
+
+
+def join(fd: int, kind: str) -> None:
+    """Joins a namespace; a pid namespace is joined by children only."""
+    _succeed(_LIBRARY.setns(fd, NEW_NAMESPACES[kind]), f"join the {kind} namespace")
+
+
+def keep_mounts_to_ourselves() -> None:
+    """Mounts made from now on are not seen outside of this mount namespace."""
+    _succeed(_LIBRARY.mount(None, b"/", None, _SLAVE_RECURSIVELY, None), "make mounts private")
+
+
+def mount_memory(path: str, size_mib: int) -> None:
+    options = f"mode=1777,size={size_mib}m".encode()
+    target = os.fsencode(path)
+    _succeed(_LIBRARY.mount(b"tmpfs", target, b"tmpfs", _NO_DEVICES, options), f"mount a tmpfs at {path}")
+
+
+def die_with_parent(parent: int) -> None:
+    """This process is killed when `parent`, which forked it, ends; also when it has ended already."""
+    _prctl("set the parent's death signal", _SET_PARENT_DEATH_SIGNAL, 9)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), 9)
+
+
+def hide_from_others() -> None:
+    """Nobody with the same uid looks into this process: its memory, its open files, its program."""
+    _prctl("become undumpable", _SET_DUMPABLE, 0)
+
+
+def give_up_capabilities() -> None:
+    """No capability is left, and none can be gained by a program that is setuid or has some of its own."""
+    _prctl("set no_new_privs", _SET_NO_NEW_PRIVILEGES, 1)
+    _prctl("clear ambient capabilities", _AMBIENT, _AMBIENT_CLEAR_ALL)
+    last = int(Path("/proc/sys/kernel/cap_last_cap").read_text())
+    if may_change_bounding_set():
+        for capability in range(last + 1):
+            _prctl("empty the bounding set", _DROP_FROM_BOUNDING_SET, capability)
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    _succeed(_LIBRARY.capset(header, (ctypes.c_uint32 * 6)()), "drop capabilities")
+
+
+def may_change_bounding_set() -> bool:
+    set_pcap = 8
+    return bool(_effective_capabilities() >> set_pcap & 1)
+
+
+def filter_calls(program: bytes) -> None:
+    """Puts a seccomp filter over this process and what it starts; no_new_privs must be set."""
+    instructions = ctypes.create_string_buffer(program, len(program))
+    pointer = ctypes.cast(instructions, ctypes.c_void_p)
+    whole = _FilterProgram(len(program) // 8, pointer)
+    _prctl("set the filter of system calls", _SET_SECCOMP, 2, ctypes.byref(whole))
+
+
+def fork_beside() -> int:
+    """Forks a child of this process's parent, in the pid namespace joined last. The child must exec soon."""
+    number = _CLONE_NUMBERS[os.uname().machine]
+    return _succeed(_LIBRARY.syscall(number, _CLONE_PARENT | _SIGCHLD, 0, 0, 0, 0), "fork")
+
+
+def _effective_capabilities() -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("CapEff:"):
+            return int(line.split()[1], 16)
+    raise OSError("/proc/self/status has no CapEff")
+
+
+def _prctl(what: str, option: int, *values: object) -> None:
+    arguments = [value if not isinstance(value, int) else ctypes.c_ulong(value) for value in values]
+    while len(arguments) < 4:
+        arguments.append(ctypes.c_ulong(0))
+    _succeed(_LIBRARY.prctl(option, *arguments), what)
+
+
+def _succeed(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"cannot {what}: {os.strerror(number)}")
+    return result
