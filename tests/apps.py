@@ -11,7 +11,9 @@ from fastapi import FastAPI
 from corral.identity.accounts import write_password
 from corral.identity.bootstrap import found_installation, super_administrator
 from corral.identity.passwords import Passwords
+from corral.queues.service import ensure_organisation_queues
 from corral.store.database import Database, Transaction
+from corral.zones.service import ensure_local_zone
 
 ORIGIN = "https://corral.test"
 PREFIX = "/api/v1"
@@ -85,6 +87,8 @@ async def found(database: Database, passwords: Passwords) -> None:
         found_installation(transaction, hashed)
         user_id, _ = super_administrator(transaction)
         write_password(transaction, user_id, hashed, must_change=False)
+        ensure_local_zone(transaction)
+        ensure_organisation_queues(transaction)
 
     await database.write(work)
 

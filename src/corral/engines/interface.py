@@ -115,12 +115,16 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class DeviceFacts:
-    """What is known of a device beyond what placing needs. A simulated one computes nothing."""
+    """What is known of a device beyond what placing needs. A simulated one computes nothing.
+
+    A faulty one is still there, and gets no new work.
+    """
 
     vendor: str = ""
     uuid: str = ""
     simulated: bool = False
     numa: int | None = None
+    faulty: bool = False
 
 
 @dataclass(frozen=True, slots=True)

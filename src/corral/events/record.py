@@ -6,7 +6,7 @@ from corral.events.tables import event
 from corral.store.database import Transaction
 
 TOPIC = "events"
-# Any constant: it names the lock under which PostgreSQL hands out event ids in the order of their commits.
+# Any constant: it names the lock under which PostgreSQL hands out the numbers of journals.
 _APPEND_LOCK = 7_240_113
 
 
@@ -20,9 +20,7 @@ def publish(
     user_id: str | None = None,
 ) -> None:
     """Tells whoever may see `kind` on `scope`, and the person `user_id` it is about, to look again."""
-    if transaction.is_postgresql:
-        # Ids are drawn before the commit; without the lock a reader could pass 7 before 6 is visible.
-        transaction.run(select(func.pg_advisory_xact_lock(_APPEND_LOCK)))
+    in_order_of_commits(transaction)
     transaction.run(
         insert(event).values(
             at=transaction.now,
@@ -34,3 +32,13 @@ def publish(
         )
     )
     transaction.hint(TOPIC)
+
+
+def in_order_of_commits(transaction: Transaction) -> None:
+    """From here on, numbers that the database hands out grow in the order in which writes are committed.
+
+    One lock for every journal: two that were taken in different orders would wait for each other.
+    """
+    if transaction.is_postgresql:
+        # Numbers are drawn before the commit; without the lock a reader could pass 7 before 6 is visible.
+        transaction.run(select(func.pg_advisory_xact_lock(_APPEND_LOCK)))

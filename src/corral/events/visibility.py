@@ -13,11 +13,21 @@ NEEDED = {
     "role": Permission.ROLES_READ,
     "setting": Permission.SETTINGS_READ,
     "audit": Permission.AUDIT_READ,
+    "queue": Permission.QUEUES_READ,
+    "node": Permission.ZONES_READ,
+    "pool": Permission.ZONES_READ,
+    "flavor": Permission.FLAVORS_READ,
 }
+# Things that are in no organisation: whoever may see them anywhere hears of them.
+_EVERYWHERE = frozenset({"node", "pool", "flavor"})
 
 
 def may_see(caller: Caller, kind: str, scope: str | None, user_id: str | None) -> bool:
     if user_id is not None and user_id == caller.user_id:
         return True
     needed = NEEDED.get(kind)
-    return needed is not None and scope is not None and caller.may(needed, scope)
+    if needed is None:
+        return False
+    if kind in _EVERYWHERE:
+        return bool(caller.scopes(needed))
+    return scope is not None and caller.may(needed, scope)

@@ -36,7 +36,7 @@ PRESETS = (
     Preset(
         "organisation_administrator",
         "Organisation administrator",
-        "People, roles and the audit log of an organisation and all below it.",
+        "People, roles, queues and the audit log of an organisation and all below it.",
         (
             Permission.ORGANISATIONS_READ,
             Permission.ORGANISATIONS_MANAGE,
@@ -47,9 +47,23 @@ PRESETS = (
             Permission.ROLES_MANAGE,
             Permission.ROLES_GRANT,
             Permission.AUDIT_READ,
+            Permission.ZONES_READ,
+            Permission.QUEUES_READ,
+            Permission.QUEUES_MANAGE,
+            Permission.FLAVORS_READ,
         ),
     ),
-    Preset("user", "User", "Uses what the organisation offers.", (Permission.ORGANISATIONS_READ,)),
+    Preset(
+        "user",
+        "User",
+        "Uses what the organisation offers.",
+        (
+            Permission.ORGANISATIONS_READ,
+            Permission.ZONES_READ,
+            Permission.QUEUES_READ,
+            Permission.FLAVORS_READ,
+        ),
+    ),
 )
 
 

@@ -7,6 +7,7 @@ from fastapi import Depends, Request
 
 from corral.api.mail import Mailer
 from corral.identity.access import Access
+from corral.identity.followers import OrganisationFollower
 from corral.identity.login import SessionRules
 from corral.identity.passwords import Passwords
 from corral.identity.providers import LoginProvider
@@ -23,6 +24,7 @@ class Identity:
     cookie: str
     secure: bool
     token_max_days: int
+    followers: tuple[OrganisationFollower, ...] = ()
 
 
 async def _identity(request: Request) -> Identity:

@@ -1,5 +1,7 @@
 """The organisation tree: list, create, rename, move, delete."""
 
+from collections.abc import Sequence
+
 from sqlalchemy import Text, cast, delete, func, insert, literal, select, update
 
 from corral.api.callers import Caller
@@ -12,6 +14,7 @@ from corral.core.refusals import Conflict, Invalid
 from corral.core.scopes import ancestors, child_path, contains
 from corral.core.text import name_key
 from corral.events.record import publish
+from corral.identity.followers import OrganisationFollower
 from corral.identity.lookups import Node, find_node, in_subtrees
 from corral.identity.models import (
     NewOrganisation,
@@ -25,6 +28,8 @@ from corral.store.database import AnyRow, Transaction
 
 MOST_LEVELS = 20
 IDENTITY = "identity"
+
+Followers = Sequence[OrganisationFollower]
 
 
 def list_organisations(transaction: Transaction, caller: Caller) -> Organisations:
@@ -53,7 +58,9 @@ def get_organisation(transaction: Transaction, caller: Caller, node_id: str) -> 
     return found[0]
 
 
-def create_organisation(transaction: Transaction, caller: Caller, new: NewOrganisation) -> Organisation:
+def create_organisation(
+    transaction: Transaction, caller: Caller, new: NewOrganisation, followers: Followers = ()
+) -> Organisation:
     parent = find_node(transaction, caller, new.parent_id, Permission.ORGANISATIONS_MANAGE)
     if len(ancestors(parent.path)) >= MOST_LEVELS:
         raise Invalid.field(
@@ -75,11 +82,18 @@ def create_organisation(transaction: Transaction, caller: Caller, new: NewOrgani
     )
     record(transaction, caller, "organisation.create", node.subject, after={"name": new.name})
     _changed(transaction, node, 1)
+    for follower in followers:
+        follower.created(transaction, node)
     return get_organisation(transaction, caller, node.id)
 
 
 def change_organisation(
-    transaction: Transaction, caller: Caller, node_id: str, change: OrganisationChange, expected: Expected
+    transaction: Transaction,
+    caller: Caller,
+    node_id: str,
+    change: OrganisationChange,
+    expected: Expected,
+    followers: Followers = (),
 ) -> Organisation:
     node = find_node(transaction, caller, node_id, Permission.ORGANISATIONS_MANAGE)
     expected.check(node.generation)
@@ -112,10 +126,14 @@ def change_organisation(
     _changed(transaction, moved, moved.generation)
     if path != node.path:
         _changed(transaction, node, moved.generation)  # those it left see that it is gone
+        for follower in followers:
+            follower.moved(transaction, moved)
     return get_organisation(transaction, caller, node.id)
 
 
-def delete_organisation(transaction: Transaction, caller: Caller, node_id: str, expected: Expected) -> None:
+def delete_organisation(
+    transaction: Transaction, caller: Caller, node_id: str, expected: Expected, followers: Followers = ()
+) -> None:
     """Deletes an empty organisation; what is in it must be moved or deleted first."""
     node = find_node(transaction, caller, node_id, Permission.ORGANISATIONS_MANAGE)
     expected.check(node.generation)
@@ -134,9 +152,13 @@ def delete_organisation(transaction: Transaction, caller: Caller, node_id: str, 
         for what, (table, column) in contents.items()
         if (count := transaction.scalar(select(func.count()).select_from(table).where(column == node.id)))
     }
+    for follower in followers:
+        left.update(follower.contents(transaction, node))
     if left:
         listed = ", ".join(f"{count} {what}" for what, count in left.items())
         raise Conflict(f"{node.name} still has {listed}.", "Move or delete them first.")
+    for follower in followers:
+        follower.deleted(transaction, node)
     transaction.run(delete(organisation).where(organisation.c.id == node.id))
     record(transaction, caller, "organisation.delete", node.subject, before={"name": node.name})
     _changed(transaction, node, node.generation + 1)

@@ -1,1 +1,1 @@
-"""The scheduling side of the organisation tree: guarantees, limits, weights; flavors."""
+"""Who is entitled to what: the queue tree, quotas per pool, and flavors to choose from."""

@@ -31,6 +31,7 @@ from corral.platform.mail import SmtpMailer
 from corral.platform.models import MachineFacts
 from corral.platform.routes import Installation
 from corral.platform.routes import router as platform_router
+from corral.queues.following import QueuesFollow
 from corral.server.console_files import CONTENT_SECURITY_POLICY, install_console
 from corral.server.front import Front
 from corral.server.health import router as health_router
@@ -89,6 +90,7 @@ def create_app(parts: Parts) -> FastAPI:
         cookie=cookie,
         secure=settings.is_tls,
         token_max_days=settings.token_max_days,
+        followers=(QueuesFollow(),),
     )
     app.state.loops = [
         chores_loop(database, session_idle=idle),

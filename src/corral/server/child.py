@@ -37,6 +37,7 @@ from corral.identity.bootstrap import (
 )
 from corral.identity.login import new_login_link
 from corral.identity.passwords import Passwords
+from corral.queues.service import ensure_organisation_queues
 from corral.server.app import Parts, create_app
 from corral.server.handover import take_over
 from corral.server.logs import set_up_logs
@@ -46,6 +47,7 @@ from corral.store.archive import BackupError
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring, KeyringError
 from corral.store.migrate import HEAD, SchemaError, current_revision, upgrade
+from corral.zones.service import ensure_local_zone
 
 STREAM_GRACE_SECONDS = 5
 # The parent gives up on a start that takes long; a large database may.
@@ -148,7 +150,7 @@ async def _serve(
 
 
 async def prepare(settings: Settings, database: Database, passwords: Passwords) -> Prepared:
-    """Makes what is missing: the first administrator, presets, the local token, a login link."""
+    """Makes what is missing: first administrator, presets, zone, queues, local token, login link."""
     if await database.read(is_new):
         password = secrets.token_urlsafe(15)
         hashed = await passwords.hash(password)
@@ -159,6 +161,8 @@ async def prepare(settings: Settings, database: Database, passwords: Passwords) 
 
     def renew(transaction: Transaction) -> tuple[str, str, str, bool]:
         renew_presets(transaction)
+        ensure_local_zone(transaction)
+        ensure_organisation_queues(transaction)
         user_id, name = super_administrator(transaction)
         return renew_local_token(transaction), user_id, name, first_password_pending(transaction, user_id)
 

@@ -6,7 +6,9 @@ import corral.control.tables
 import corral.events.tables
 import corral.identity.tables
 import corral.platform.tables
-import corral.usage.tables  # noqa: F401
+import corral.queues.tables
+import corral.usage.tables
+import corral.zones.tables  # noqa: F401
 from corral.store.schema import metadata
 
 __all__ = ["metadata"]

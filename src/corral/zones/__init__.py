@@ -1,1 +1,1 @@
-"""Places with machines: zones, pools, nodes, devices, and the journal of what scheduling can see."""
+"""Places with machines: zones, their pools, nodes and devices, and the journal that scheduling reads."""

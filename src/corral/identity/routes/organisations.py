@@ -10,6 +10,7 @@ from corral.api.once import CreatedOnce, Db
 from corral.api.versions import IfMatch, tagged
 from corral.core.permissions import Permission
 from corral.identity import organisations as service
+from corral.identity.context import IdentityHere
 from corral.identity.models import NewOrganisation, Organisation, OrganisationChange, Organisations
 
 router = APIRouter(prefix="/organisations", tags=["organisations"])
@@ -25,9 +26,11 @@ async def list_organisations(database: Db, caller: Reader) -> Organisations:
 
 
 @router.post("", status_code=201)
-async def create_organisation(once: CreatedOnce, caller: Manager, new: NewOrganisation) -> Organisation:
+async def create_organisation(
+    once: CreatedOnce, identity: IdentityHere, caller: Manager, new: NewOrganisation
+) -> Organisation:
     """Adds an organisation below another."""
-    return await once.create(caller, service.create_organisation, new)
+    return await once.create(caller, service.create_organisation, new, identity.followers)
 
 
 @router.get("/{organisation_id}")
@@ -41,6 +44,7 @@ async def get_organisation(
 @router.patch("/{organisation_id}")
 async def change_organisation(
     database: Db,
+    identity: IdentityHere,
     caller: Manager,
     organisation_id: Id,
     change: OrganisationChange,
@@ -48,11 +52,15 @@ async def change_organisation(
     response: Response,
 ) -> Organisation:
     """Renames it, or moves it with all below it."""
-    changed = await database.write(service.change_organisation, caller, organisation_id, change, expected)
+    changed = await database.write(
+        service.change_organisation, caller, organisation_id, change, expected, identity.followers
+    )
     return tagged(response, changed)
 
 
 @router.delete("/{organisation_id}", status_code=204)
-async def delete_organisation(database: Db, caller: Manager, organisation_id: Id, expected: IfMatch) -> None:
+async def delete_organisation(
+    database: Db, identity: IdentityHere, caller: Manager, organisation_id: Id, expected: IfMatch
+) -> None:
     """Deletes it; it must be empty."""
-    await database.write(service.delete_organisation, caller, organisation_id, expected)
+    await database.write(service.delete_organisation, caller, organisation_id, expected, identity.followers)

@@ -1,0 +1,70 @@
+"""Flavors: named bundles of CPU, memory and GPUs, found by those who may use them."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Select, or_, select
+
+from corral.api.callers import Caller
+from corral.core.permissions import Permission
+from corral.core.refusals import Conflict, NotFound
+from corral.core.scopes import ancestors
+from corral.core.workloads import DeviceRequest
+from corral.identity.lookups import find_node
+from corral.queues.tables import flavor, flavor_organisation
+from corral.store.database import AnyRow, Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class FlavorFacts:
+    """What work with this flavor asks for, per replica. `mode` is None without devices."""
+
+    id: str
+    name: str
+    cpu_milli: int
+    memory_mib: int
+    devices: DeviceRequest | None
+    mode: str | None
+
+
+def find(transaction: Transaction, caller: Caller, organisation_id: str, name_or_id: str) -> FlavorFacts:
+    """The flavor, if work of this organisation may use it."""
+    node = find_node(transaction, caller, organisation_id, Permission.FLAVORS_READ)
+    row = transaction.first(
+        _usable(ancestors(node.path)).where(or_(flavor.c.id == name_or_id, flavor.c.name == name_or_id))
+    )
+    if row is None:
+        raise NotFound(
+            f"There is no flavor {name_or_id[:60]} that {node.name} may use.",
+            "List the flavors (corral flavor list) and choose one of them.",
+        )
+    if not row.enabled:
+        raise Conflict(f"The flavor {row.name} is disabled.", "Choose another flavor.")
+    return facts_of(row)
+
+
+def usable(transaction: Transaction, caller: Caller, organisation_id: str) -> tuple[FlavorFacts, ...]:
+    """The enabled flavors that work of this organisation may use, the smallest first."""
+    node = find_node(transaction, caller, organisation_id, Permission.FLAVORS_READ)
+    statement = _usable(ancestors(node.path)).where(flavor.c.enabled)
+    found = (facts_of(row) for row in transaction.rows(statement))
+    return tuple(sorted(found, key=lambda one: (one.devices is not None, one.cpu_milli, one.name)))
+
+
+def facts_of(row: AnyRow) -> FlavorFacts:
+    devices = None
+    if row.gpu_count:
+        devices = DeviceRequest(
+            count=row.gpu_count,
+            memory_mib=row.gpu_memory_mib,
+            fraction_milli=row.gpu_fraction_milli,
+            compute_percent=row.gpu_compute_percent,
+            models=tuple(row.gpu_models),
+            profile=row.gpu_profile,
+        )
+    return FlavorFacts(row.id, row.name, row.cpu_milli, row.memory_mib, devices, row.mode)
+
+
+def _usable(chain: list[str]) -> Select[*tuple[object, ...]]:
+    """Flavors given to one of the organisations from the root down to one's own."""
+    given = select(flavor_organisation.c.flavor_id).where(flavor_organisation.c.organisation_id.in_(chain))
+    return select(flavor).where(flavor.c.id.in_(given))

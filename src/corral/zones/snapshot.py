@@ -1,0 +1,121 @@
+"""A zone as the scheduler sees it: its pools and nodes.
+
+Pools are named by their ids and hold the nodes that are theirs in the tables; nodes and devices are named as
+the engine names them.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from corral.core.devices import Device, DeviceMode
+from corral.core.mig import MigGeometry, MigInstance, MigProfile
+from corral.core.nodes import Arrangement, DeviceLink, Node, Pool, Topology
+from corral.store.database import AnyRow, Transaction
+from corral.zones.rules import DeviceHealth
+from corral.zones.tables import device, node, pool
+
+# On every node and pool of a snapshot, whatever the engine calls it.
+POOL_LABEL = "corral.pool"
+CORDONED = "corral.cordoned"
+LOST = "corral.lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a zone has to place work on."""
+
+    pools: tuple[Pool, ...]
+    nodes: tuple[Node, ...]
+
+
+def pools_and_nodes(
+    transaction: Transaction, zone_id: str, held: Collection[tuple[str, str | None]] = ()
+) -> Ground:
+    """The zone's pools, and its nodes with the devices that work can be placed on.
+
+    Cordoned nodes carry a taint, so that what runs there stays and nothing new comes. Lost nodes and devices
+    that are not healthy are left out, unless they are in `held`: names of a node and a device (None: the node
+    alone) on which something is still accounted for.
+    """
+    held_nodes = {name for name, _ in held}
+    pools = transaction.rows(select(pool).where(pool.c.zone_id == zone_id).order_by(pool.c.id))
+    nodes = transaction.rows(select(node).where(node.c.zone_id == zone_id).order_by(node.c.name))
+    devices: dict[str, list[AnyRow]] = {}
+    for row in transaction.rows(
+        select(device)
+        .join(node, node.c.id == device.c.node_id)
+        .where(node.c.zone_id == zone_id)
+        .order_by(device.c.node_id, device.c.index, device.c.id)
+    ):
+        devices.setdefault(row.node_id, []).append(row)
+    usable = [row for row in nodes if row.state == "ready" or row.name in held_nodes]
+    return Ground(
+        tuple(_pool(row) for row in pools),
+        tuple(
+            _node(
+                row,
+                tuple(
+                    _device(one)
+                    for one in devices.get(row.id, ())
+                    if one.health == DeviceHealth.HEALTHY or (row.name, one.id) in held
+                ),
+            )
+            for row in usable
+        ),
+    )
+
+
+def _pool(row: AnyRow) -> Pool:
+    return Pool(
+        name=row.id,
+        labels={POOL_LABEL: row.id},
+        arrangement=Arrangement(row.arrangement),
+        unit_gpu_milli=row.unit_gpu_milli,
+        priority_across_queues=row.priority_across_queues,
+        topologies=tuple(Topology(one["name"], tuple(one["levels"])) for one in row.topologies),
+        reservations=row.reservations,
+    )
+
+
+def _node(row: AnyRow, devices: tuple[Device, ...]) -> Node:
+    taints = (
+        *row.taints,
+        *([CORDONED] if row.cordoned else []),
+        *([LOST] if row.state == "lost" else []),
+    )
+    there = {one.id for one in devices}
+    return Node(
+        name=row.name,
+        cpu_milli=row.cpu_milli,
+        memory_mib=row.memory_mib,
+        pods=row.pods,
+        devices=devices,
+        labels={**row.labels, POOL_LABEL: row.pool_id},
+        taints=taints,
+        data=tuple(row.data),
+        images=tuple(row.images),
+        links=tuple(
+            DeviceLink(**link) for link in row.links if link["one"] in there and link["other"] in there
+        ),
+    )
+
+
+def _device(row: AnyRow) -> Device:
+    return Device(
+        id=row.id,
+        memory_mib=row.memory_mib,
+        model=row.model,
+        mode=DeviceMode(row.mode),
+        geometry=None if row.geometry is None else _geometry(row.geometry),
+        instances=None if row.instances is None else tuple(MigInstance(**one) for one in row.instances),
+    )
+
+
+def _geometry(stored: dict[str, Any]) -> MigGeometry:
+    profiles = ({**profile, "starts": tuple(profile["starts"])} for profile in stored["profiles"])
+    return MigGeometry(
+        stored["memory_slices"], stored["compute_slices"], tuple(MigProfile(**one) for one in profiles)
+    )

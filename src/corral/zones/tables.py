@@ -1,0 +1,116 @@
+"""Zones, pools, nodes, devices, and the journal of what scheduling can see."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    UniqueConstraint,
+)
+
+from corral.store.schema import Instant, identifier, json_value, metadata, ordered_string
+
+NAME_LENGTH = 120
+DEVICE_ID_LENGTH = 120
+
+zone = Table(
+    "zone",
+    metadata,
+    Column("id", identifier(), primary_key=True),
+    Column("name", ordered_string(NAME_LENGTH), nullable=False, unique=True),
+    Column("engine", String(20), nullable=False),
+    Column("mark", identifier(), nullable=False, comment="on all that its engine makes, to know its own"),
+    Column("inventory_revision", BigInteger, comment="of the engine's last report"),
+    Column("seen_at", Instant, comment="when its engine last reported"),
+    Column("presets_made_at", Instant, comment="when flavors were made from its first inventory"),
+    Column("created_at", Instant, nullable=False),
+    Column("generation", Integer, nullable=False),
+    CheckConstraint("engine IN ('local', 'kubernetes', 'simulated')", name="engine"),
+)
+
+pool = Table(
+    "pool",
+    metadata,
+    Column("id", identifier(), primary_key=True),
+    Column("zone_id", identifier(), ForeignKey("zone.id"), nullable=False),
+    Column("name", ordered_string(NAME_LENGTH), nullable=False),
+    Column("labels", json_value(), nullable=False, comment="nodes that carry them are in it"),
+    Column("arrangement", String(10), nullable=False),
+    Column("unit_gpu_milli", Integer, nullable=False),
+    Column("priority_across_queues", Boolean, nullable=False),
+    Column("reservations", Integer, nullable=False),
+    Column("topologies", json_value(), nullable=False),
+    Column("least_strength", String(10), nullable=False, comment="of isolation that slices here need"),
+    Column("created_at", Instant, nullable=False),
+    Column("generation", Integer, nullable=False),
+    UniqueConstraint("zone_id", "name"),
+    CheckConstraint("arrangement IN ('packing', 'spreading')", name="arrangement"),
+    CheckConstraint("unit_gpu_milli BETWEEN 1 AND 1000", name="unit_gpu_milli"),
+    CheckConstraint("reservations >= 0", name="reservations"),
+    CheckConstraint(
+        "least_strength IN ('none', 'hook', 'driver', 'kernel', 'hardware')", name="least_strength"
+    ),
+)
+
+node = Table(
+    "node",
+    metadata,
+    Column("id", identifier(), primary_key=True),
+    Column("zone_id", identifier(), ForeignKey("zone.id"), nullable=False),
+    Column("name", ordered_string(NAME_LENGTH), nullable=False, comment="by which the engine knows it"),
+    Column("pool_id", identifier(), ForeignKey("pool.id"), nullable=False, index=True),
+    Column("cpu_milli", BigInteger, nullable=False),
+    Column("memory_mib", BigInteger, nullable=False),
+    Column("disk_mib", BigInteger),
+    Column("pods", Integer, nullable=False),
+    Column("labels", json_value(), nullable=False),
+    Column("taints", json_value(), nullable=False),
+    Column("data", json_value(), nullable=False),
+    Column("images", json_value(), nullable=False),
+    Column("links", json_value(), nullable=False),
+    Column("cordoned", Boolean, nullable=False),
+    Column("simulated", Boolean, nullable=False),
+    Column("state", String(10), nullable=False),
+    Column("seen_at", Instant, nullable=False),
+    Column("facts", json_value(), nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("revision", Integer, nullable=False, comment="counts all changes; the ETag"),
+    UniqueConstraint("zone_id", "name"),
+    CheckConstraint("state IN ('ready', 'lost')", name="state"),
+)
+
+device = Table(
+    "device",
+    metadata,
+    Column("node_id", identifier(), ForeignKey("node.id"), primary_key=True),
+    Column("id", ordered_string(DEVICE_ID_LENGTH), primary_key=True, comment="by which the engine knows it"),
+    Column("index", Integer, nullable=False),
+    Column("vendor", String(40), nullable=False),
+    Column("model", String(NAME_LENGTH), nullable=False),
+    Column("memory_mib", BigInteger, nullable=False),
+    Column("mode", String(10), nullable=False),
+    Column("geometry", json_value()),
+    Column("instances", json_value()),
+    Column("health", String(10), nullable=False),
+    Column("simulated", Boolean, nullable=False),
+    Column("facts", json_value(), nullable=False),
+    CheckConstraint("mode IN ('any', 'whole', 'shared', 'mig')", name="mode"),
+    CheckConstraint("health IN ('healthy', 'faulty', 'offline')", name="health"),
+)
+
+zone_journal = Table(
+    "zone_journal",
+    metadata,
+    Column("sequence", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True, autoincrement=True),
+    Column("zone_id", identifier(), ForeignKey("zone.id"), nullable=False),
+    Column("at", Instant, nullable=False, index=True),
+    Column("kind", String(20), nullable=False),
+    Column("object_id", identifier(), nullable=False),
+    Index("ix_zone_journal_zone", "zone_id", "sequence"),
+    sqlite_autoincrement=True,
+)
