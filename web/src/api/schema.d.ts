@@ -1963,7 +1963,7 @@ export interface components {
          * Permission
          * @enum {string}
          */
-        Permission: "organisations.read" | "organisations.manage" | "people.read" | "people.invite" | "people.manage" | "roles.read" | "roles.manage" | "roles.grant" | "audit.read" | "settings.read" | "settings.manage" | "system.read";
+        Permission: "organisations.read" | "organisations.manage" | "people.read" | "people.invite" | "people.manage" | "roles.read" | "roles.manage" | "roles.grant" | "audit.read" | "settings.read" | "settings.manage" | "system.read" | "zones.read" | "zones.manage" | "queues.read" | "queues.manage" | "flavors.read" | "flavors.manage";
         /** PermissionInfo */
         PermissionInfo: {
             /** Description */
