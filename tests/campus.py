@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from corral.api.callers import Authority, Caller, Origin
 from corral.core.permissions import Permission
 from corral.identity.accounts import write_password
+from corral.identity.bootstrap import PRESETS
 from corral.identity.grants import add_grant, add_membership
 from corral.identity.lookups import find_node, find_role, role_by_key, root_of
 from corral.identity.models import State
@@ -21,6 +22,8 @@ from tests.clocks import ShiftedClock
 
 PASSWORD = "calm-river-stone-17"
 ADMINISTRATOR = "organisation_administrator"
+# What the preset for everybody allows.
+OF_USERS = sorted(next(one for one in PRESETS if one.key == "user").permissions)
 
 
 class Campus:

@@ -15,7 +15,7 @@ from corral.server.settings import Settings
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring
 from tests.apps import ApiClient, started
-from tests.campus import ADMINISTRATOR, Campus, made, refused
+from tests.campus import ADMINISTRATOR, OF_USERS, Campus, made, refused
 from tests.clocks import ShiftedClock
 
 NEW_PASSWORD = "seven-quiet-lanterns"
@@ -165,7 +165,7 @@ async def test_presets_are_brought_up_to_date(installation: Installation, databa
 
     await database.write(spoil)
     await installation.start()
-    assert await database.read(read) == ["organisations.read"]
+    assert await database.read(read) == OF_USERS
     assert await database.read(generation) == 2
     await database.write(renew_presets)
     assert await database.read(generation) == 2

@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from tests.campus import ADMINISTRATOR, Campus, made, refused
+from tests.campus import ADMINISTRATOR, OF_USERS, Campus, made, refused
 
 
 def wanted(campus: Campus, csv: str, **more: Any) -> dict[str, Any]:
@@ -108,7 +108,7 @@ async def test_import_stays_within_the_importers_authority(campus: Campus) -> No
     # People elsewhere are not drawn in, and nothing is told about them but that the name is taken.
     taken = made(await client.post("/users/import", wanted(campus, "name\nann\n", **in_lab, dry_run=True)))
     assert taken["rows"][0]["problems"] == ["name: taken by someone of another organisation"]
-    keeper = await campus.role("Keeper", ["people.read", "people.manage", "organisations.read"], lab)
+    keeper = await campus.role("Keeper", ["people.read", "people.manage", *OF_USERS], lab)
     await campus.person("keeper", lab, keeper)
     await campus.person("mei", lab, keeper)
     program = await campus.sign_in("keeper")

@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx2
 
-from tests.campus import ADMINISTRATOR, PASSWORD, Campus, made, refused
+from tests.campus import ADMINISTRATOR, OF_USERS, PASSWORD, Campus, made, refused
 from tests.platform.smtp import MailServer, mail_server
 
 
@@ -48,7 +48,7 @@ async def test_invitation_from_link_to_account(campus: Campus) -> None:
     session = made(await visitor.post("/invitations/accept", {"secret": secret, **account()}))
     assert session["must_change_password"] is False
     assert session["user"]["mail"] == "mei@example.org"
-    assert session["permissions"] == [{"organisation_id": lab, "permissions": ["organisations.read"]}]
+    assert session["permissions"] == [{"organisation_id": lab, "permissions": OF_USERS}]
     made(await visitor.get("/organisations"))
     await campus.sign_in("mei")
     refused(await accept(campus, secret, "ann"), 404, "not-found")  # it works once

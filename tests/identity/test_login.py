@@ -1,7 +1,7 @@
 """Signing in: the right person gets in, nobody else does, and guessing is slow."""
 
 from tests.apps import ADMIN_NAME
-from tests.campus import ADMINISTRATOR, PASSWORD, Campus, made, refused
+from tests.campus import ADMINISTRATOR, OF_USERS, PASSWORD, Campus, made, refused
 
 
 async def test_signing_in_tells_who_one_is_and_what_one_may_do(campus: Campus) -> None:
@@ -14,7 +14,7 @@ async def test_signing_in_tells_who_one_is_and_what_one_may_do(campus: Campus) -
     assert session["via"] == "session"
     assert session["user"]["display_name"] == "Mei-Ling Chen"
     assert session["must_change_password"] is False
-    assert session["permissions"] == [{"organisation_id": lab, "permissions": ["organisations.read"]}]
+    assert session["permissions"] == [{"organisation_id": lab, "permissions": OF_USERS}]
     assert made(await client.get("/session")) == {
         **session,
         "user": {**session["user"], "last_seen_at": session["user"]["last_seen_at"]},
