@@ -23,7 +23,7 @@ import corral.engines.local
 ORDINARY_UID = 54321
 WORKLOAD_UID = 54322
 OTHER_UID = 54323
-LIMIT_SECONDS = 60
+LIMIT_SECONDS = 20
 
 _LOCAL = Path(corral.engines.local.__file__).parent
 _VERSION = f"python{sys.version_info.major}.{sys.version_info.minor}"

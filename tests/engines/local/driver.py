@@ -4,6 +4,7 @@ The modules of the engine lie beside it. A test hands it Python source, which fi
 is imported here; what it prints is what the test gets.
 """
 
+import errno
 import json
 import os
 import socket
@@ -15,7 +16,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parent))
 
-from corral.engines.local import kernel, launch, namespaces, sandbox
+from corral.engines.local import door_in, enter, kernel, launch, namespaces, sandbox
 
 LIMIT_SECONDS = 20
 
@@ -53,6 +54,23 @@ class Running:
             with self._said:
                 self._text += chunk
                 self._said.notify_all()
+
+
+def read_all(fd: int) -> str:
+    """Until the end, which for a terminal is an error."""
+    text = b""
+    try:
+        while chunk := os.read(fd, 65536):
+            text += chunk
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+    os.close(fd)
+    return text.decode()
+
+
+def exit_code(pid: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 class Box:
@@ -109,6 +127,24 @@ class Box:
     def run(self, *command: str, **more: Any) -> tuple[int, str]:
         return self.start(*command, **more).release().end()
 
+    def visit(self, running: Running, *command: str, **more: Any) -> enter.Entering:
+        """Enters a running replica with pipes or a terminal; `read_all` has what comes of it."""
+        environment = sandbox.base_environment(self.spec(command)) | {"TERM": "dumb"}
+        visit = enter.Visit(self.uid, self.uid, command, environment, **more)
+        if visit.terminal is not None:
+            return enter.begin(running.replica.inside, self.attempt, visit, None)
+        self.visited, theirs = os.pipe()
+        silence = os.open("/dev/null", os.O_RDONLY)
+        entering = enter.begin(running.replica.inside, self.attempt, visit, (silence, theirs, theirs))
+        os.close(theirs)
+        os.close(silence)
+        return entering
+
+    def run_visit(self, running: Running, *command: str, **more: Any) -> tuple[int, str]:
+        session = self.visit(running, *command, **more).finish()
+        output = read_all(self.visited if session.terminal is None else session.terminal)
+        return exit_code(session.pid), output
+
     def run_python(self, program: str, **more: Any) -> tuple[int, str]:
         return self.run(self.python, "-I", "-c", program, **more)
 
@@ -117,12 +153,16 @@ def main() -> None:
     settings = json.loads(sys.argv[1])
     names = {
         "box": Box(settings),
+        "door_in": door_in,
+        "enter": enter,
+        "exit_code": exit_code,
         "kernel": kernel,
         "launch": launch,
         "namespaces": namespaces,
         "sandbox": sandbox,
         "json": json,
         "os": os,
+        "read_all": read_all,
         "socket": socket,
         "time": time,
     }

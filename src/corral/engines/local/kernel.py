@@ -72,21 +72,19 @@ def hide_from_others() -> None:
     _prctl("become undumpable", _SET_DUMPABLE, 0)
 
 
-def give_up_capabilities() -> None:
-    """No capability is left, and none can be gained by a program that is setuid or has some of its own."""
+def empty_bounding_set() -> None:
+    """No program that is started from now on gains a capability; needs CAP_SETPCAP."""
+    last = int(Path("/proc/sys/kernel/cap_last_cap").read_text())
+    for capability in range(last + 1):
+        _prctl("empty the bounding set", _DROP_FROM_BOUNDING_SET, capability)
+
+
+def drop_capabilities() -> None:
+    """No capability is left, and setuid programs give none."""
     _prctl("set no_new_privs", _SET_NO_NEW_PRIVILEGES, 1)
     _prctl("clear ambient capabilities", _AMBIENT, _AMBIENT_CLEAR_ALL)
-    last = int(Path("/proc/sys/kernel/cap_last_cap").read_text())
-    if may_change_bounding_set():
-        for capability in range(last + 1):
-            _prctl("empty the bounding set", _DROP_FROM_BOUNDING_SET, capability)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
     _succeed(_LIBRARY.capset(header, (ctypes.c_uint32 * 6)()), "drop capabilities")
-
-
-def may_change_bounding_set() -> bool:
-    set_pcap = 8
-    return bool(_effective_capabilities() >> set_pcap & 1)
 
 
 def filter_calls(program: bytes) -> None:
@@ -101,13 +99,6 @@ def fork_beside() -> int:
     """Forks a child of this process's parent, in the pid namespace joined last. The child must exec soon."""
     number = _CLONE_NUMBERS[os.uname().machine]
     return _succeed(_LIBRARY.syscall(number, _CLONE_PARENT | _SIGCHLD, 0, 0, 0, 0), "fork")
-
-
-def _effective_capabilities() -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("CapEff:"):
-            return int(line.split()[1], 16)
-    raise OSError("/proc/self/status has no CapEff")
 
 
 def _prctl(what: str, option: int, *values: object) -> None:

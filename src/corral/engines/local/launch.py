@@ -25,9 +25,9 @@ from corral.engines.local.sandbox import (
 )
 
 _OWNING_USER_NAMESPACE = 0xB701
-_CREDENTIALS = struct.Struct("3i")
+CREDENTIALS = struct.Struct("3i")  # pid, uid and gid of whoever sent a message
 _OPEN_FILES = 65536
-_HIGHEST_DESCRIPTOR = 1 << 30
+HIGHEST_DESCRIPTOR = 1 << 30
 _FIRST_TO_DIE = "500"  # when memory ends and no limit of a cgroup came first
 
 
@@ -120,7 +120,7 @@ def limit_resources() -> None:
 
 def reset_signals() -> None:
     """Ignored signals and masks are inherited through exec; a command expects neither."""
-    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGHUP, signal.SIGTERM):
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
@@ -172,16 +172,16 @@ class _Descriptors:
         high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, len(self._given)) for fd in self._given]
         for number, fd in enumerate(high):
             os.dup2(fd, number)
-        os.closerange(len(self._given), _HIGHEST_DESCRIPTOR)
+        os.closerange(len(self._given), HIGHEST_DESCRIPTOR)
 
 
 def _first_process(waiting: socket.socket) -> int | None:
     """The pid of whoever said that it is there, which the kernel attaches to what it said."""
-    message, ancillary, _, _ = waiting.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
+    message, ancillary, _, _ = waiting.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS.size))
     if not message:
         return None
     ((_, _, credentials),) = ancillary
-    pid, _, _ = _CREDENTIALS.unpack(credentials)
+    pid, _, _ = CREDENTIALS.unpack(credentials)
     return int(pid)
 
 

@@ -1,0 +1,189 @@
+"""A second command in a running sandbox (exec, SSH), held to the same limits as the workload itself.
+
+    entering = enter.begin(replica.inside, attempt, visit, stdio=None)
+    ...                                    # entering.channel becomes readable
+    session = entering.finish()            # or EntryRefused
+    os.waitpid(session.pid, 0)
+
+A child enters the cgroup first, so that nothing it does is unlimited, joins the namespaces from the outermost
+user namespace inwards, and starts the command there as a child of this process. A cgroup that is paused
+pauses the entry: hence the channel, for which the caller need not wait.
+"""
+
+import errno
+import fcntl
+import os
+import socket
+import struct
+import termios
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from corral.engines.local import kernel, seccomp
+from corral.engines.local.launch import (
+    CREDENTIALS,
+    HIGHEST_DESCRIPTOR,
+    Inside,
+    enter_cgroups,
+    limit_resources,
+    reset_signals,
+)
+from corral.engines.local.namespaces import Attempt, fork_and_exit
+from corral.engines.local.sandbox import WORKSPACE, Mode
+
+_NOT_FOUND, _NOT_RUN = 127, 126
+
+
+class EntryRefused(Exception):
+    """The command could not be started inside, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Of a terminal."""
+
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A command and as whom it runs. With a `terminal` it gets one of the sandbox, instead of `stdio`."""
+
+    uid: int
+    gid: int
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    terminal: Size | None = None
+    cgroups: Sequence[str] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """`pid` is a child of this process; `terminal` the other end of its terminal."""
+
+    pid: int
+    terminal: int | None
+
+    def resize(self, size: Size) -> None:
+        assert self.terminal is not None
+        set_size(self.terminal, size)
+
+
+@dataclass(frozen=True, slots=True)
+class Entering:
+    """Something that is about to be inside. `helper` is a child of this process too, and ends by itself."""
+
+    helper: int
+    channel: socket.socket
+
+    def finish(self) -> Session:
+        """Waits for the outcome; without waiting once the channel is readable."""
+        space = socket.CMSG_SPACE(CREDENTIALS.size) + socket.CMSG_SPACE(4)
+        with self.channel:
+            message, ancillary, _, _ = self.channel.recvmsg(4096, space, socket.MSG_CMSG_CLOEXEC)
+        os.waitpid(self.helper, 0)
+        pid, terminal = 0, None
+        for _, kind, data in ancillary:
+            if kind == socket.SCM_CREDENTIALS:
+                pid, _, _ = CREDENTIALS.unpack(data)
+            else:
+                (terminal,) = struct.unpack("i", data)
+        if message != b"inside":
+            if pid and pid != self.helper:
+                os.waitpid(pid, 0)
+            raise EntryRefused(message.decode() or "the sandbox has ended")
+        return Session(pid, terminal)
+
+
+def begin(inside: Inside, attempt: Attempt, visit: Visit, stdio: tuple[int, int, int] | None) -> Entering:
+    """Starts to enter; `stdio` may be closed by the caller afterwards."""
+    channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    with theirs:
+        helper = fork_and_exit(lambda: _join_and_fork(inside, attempt, visit, stdio, theirs))
+    return Entering(helper, channel)
+
+
+def set_size(terminal: int, size: Size) -> None:
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", size.rows, size.columns, 0, 0))
+
+
+def _join_and_fork(
+    inside: Inside,
+    attempt: Attempt,
+    visit: Visit,
+    stdio: tuple[int, int, int] | None,
+    channel: socket.socket,
+) -> None:
+    try:
+        enter_cgroups(visit.cgroups)
+        limit_resources()
+        # The workload runs as the same user and will see this process: it must find nothing in it.
+        kernel.hide_from_others()
+        attempt.join("ipc", "net")
+        if inside.outer_user is not None:
+            kernel.join(inside.outer_user, "user")
+        for kind, fd in (
+            ("uts", inside.uts),
+            ("cgroup", inside.cgroup),
+            ("pid", inside.pid),
+            ("mnt", inside.mnt),
+        ):
+            kernel.join(fd, kind)
+        if inside.inner_user is not None:
+            kernel.join(inside.inner_user, "user")
+        # Not kept as a parent: it would be a second process per session, and change the exit code.
+        if kernel.fork_beside() == 0:
+            _become_visitor(attempt.mode, visit, stdio, channel)
+    except OSError as error:
+        channel.send((error.strerror or str(error)).encode())
+
+
+def _become_visitor(
+    mode: Mode, visit: Visit, stdio: tuple[int, int, int] | None, channel: socket.socket
+) -> None:
+    os.setsid()
+    os.umask(0o022)
+    reset_signals()
+    kernel.empty_bounding_set()
+    if mode is Mode.ROOT:
+        os.setgroups([])
+        os.setresgid(visit.gid, visit.gid, visit.gid)
+        os.setresuid(visit.uid, visit.uid, visit.uid)
+        kernel.hide_from_others()
+    kernel.drop_capabilities()
+    kernel.filter_calls(seccomp.program(os.uname().machine))
+    os.chdir(WORKSPACE)
+    if visit.terminal is None:
+        assert stdio is not None
+        given, sent = stdio, []
+    else:
+        outer, own = _open_terminal(visit.terminal)
+        given, sent = (own, own, own), [outer]
+    socket.send_fds(channel, [b"inside"], sent)
+    _take_descriptors(given)
+    _run(visit)
+
+
+def _open_terminal(size: Size) -> tuple[int, int]:
+    """A terminal of the sandbox itself, so that `tty` names it; it becomes this session's own."""
+    outer, own = os.openpty()
+    fcntl.ioctl(own, termios.TIOCSCTTY, 0)
+    set_size(outer, size)
+    return outer, own
+
+
+def _take_descriptors(given: tuple[int, int, int]) -> None:
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3) for fd in given]
+    for number, fd in enumerate(high):
+        os.dup2(fd, number)
+    os.closerange(3, HIGHEST_DESCRIPTOR)
+
+
+def _run(visit: Visit) -> None:
+    try:
+        os.execvpe(visit.command[0], visit.command, visit.environment)  # noqa: S606
+    except OSError as error:
+        os.write(2, f"cannot run {visit.command[0]}: {error.strerror}\n".encode())
+        os._exit(_NOT_FOUND if error.errno == errno.ENOENT else _NOT_RUN)
