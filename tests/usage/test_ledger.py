@@ -73,6 +73,25 @@ async def test_hours_that_are_over_are_written_while_it_runs(database: Database)
     ]
 
 
+async def test_hour_is_over_at_its_last_moment(database: Database) -> None:
+    machine, grant = Machine(), create_grant()
+    await database.write(ledger.open, grant, machine.reading())
+    machine.pass_time(10 * MINUTE)
+    assert await database.write(ledger.beat, ZONE, machine.reading()) == 2
+    assert await database.read(_lines, grant.allocation_id) == [("used", "08:50", "09:00", 10)]
+
+
+async def test_heartbeat_that_comes_late_takes_nothing_back(database: Database) -> None:
+    machine, grant = Machine(), create_grant()
+    await database.write(ledger.open, grant, machine.reading())
+    early = machine.reading()
+    machine.pass_time(5 * MINUTE)
+    await database.write(ledger.beat, ZONE, machine.reading())
+    await database.write(ledger.beat, ZONE, early)
+    await database.write(ledger.close, grant.allocation_id, None)
+    assert await database.read(_lines, grant.allocation_id) == [("used", "08:50", "08:55", 5)]
+
+
 async def test_second_grant_and_second_close_change_nothing(database: Database) -> None:
     machine, grant = Machine(), create_grant()
     assert await database.write(ledger.open, grant, machine.reading())

@@ -15,27 +15,40 @@ from corral.usage import ledger
 from corral.usage.clock import microseconds_of
 from corral.usage.ledger import HeldResource
 from corral.usage.tables import usage_allocation, usage_record
-from tests.usage.factories import CPU, GPU, HOUR, ZONE, Machine, create_grant
+from tests.usage.factories import CPU, GPU, HOUR, MINUTE, ZONE, Machine, create_grant
 
 MEMORY: HeldResource = ("memory_mib", "", 1)
-Step = tuple[str, int, int]
-
-spans = st.one_of(
-    st.integers(0, 3), st.integers(0, 20 * 60 * 1_000_000), st.integers(0, 5 * HOUR), st.just(HOUR)
+Step = tuple[str, int, int, int]
+# In minutes and odd microseconds: plain integers would mostly be next to nothing.
+spans = st.builds(
+    lambda minutes, rest: minutes * MINUTE + rest,
+    st.sampled_from([0, 0, 1, 7, 10, 59, 60, 61, 150]),
+    st.integers(0, 2),
 )
-steps = st.one_of(
-    st.tuples(st.just("grant"), st.integers(1, 3), st.just(0)),
-    st.tuples(st.just("wait"), spans, st.just(0)),
-    st.tuples(st.just("wait"), spans, st.just(0)),
-    st.tuples(st.just("beat"), st.integers(0, 7), st.just(0)),
-    st.tuples(st.just("beat"), st.just(-1), st.just(0)),
-    st.tuples(st.just("close"), st.integers(0, 5), spans),
-    st.tuples(st.just("evict"), st.integers(0, 5), spans),
-    st.tuples(st.just("find dead"), st.integers(0, 5), st.just(0)),
-    st.tuples(st.just("reboot"), st.just(0), st.just(0)),
-    st.tuples(st.just("set clock"), st.integers(-40 * HOUR, 40 * HOUR), st.just(0)),
-    st.tuples(st.just("repeat"), st.just(0), st.just(0)),
-    st.tuples(st.just("crash"), st.just(0), st.just(0)),
+jumps = st.sampled_from([-3000, -61, -1, 1, 45, 60, 100_000]).map(lambda minutes: minutes * MINUTE)
+
+
+def step(kind: str, first: st.SearchStrategy[int], second: st.SearchStrategy[int]) -> st.SearchStrategy[Step]:
+    """Time passes, then it happens."""
+    return st.tuples(st.just(kind), spans, first, second)
+
+
+none, which = st.just(0), st.integers(0, 3)
+often = [
+    step("grant", st.integers(1, 3), none),
+    step("beat", st.integers(0, 15), none),
+    step("beat", st.just(-1), none),
+    step("close", which, spans),
+    step("evict", which, spans),
+    step("find dead", which, none),
+    step("repeat", none, none),
+]
+seldom = [step("reboot", none, none), step("set clock", jumps, none), step("crash", none, none)]
+steps = st.one_of(*often, *often, *seldom)
+cases = st.builds(
+    lambda first, rest: [first, *rest],
+    step("grant", st.integers(1, 3), none),
+    st.lists(steps, min_size=6, max_size=25),
 )
 
 
@@ -67,10 +80,9 @@ class World:
     crash_next: bool = False
 
     def do(self, step: Step) -> None:
-        kind, first, second = step
+        kind, wait_us, first, second = step
+        self.machine.pass_time(wait_us)
         match kind:
-            case "wait":
-                self.machine.pass_time(first)
             case "set clock":
                 self.machine.set_clock(microseconds=first)
             case "reboot":
@@ -215,7 +227,7 @@ def run(transaction: Transaction, case: list[Step]) -> None:
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(case=st.lists(steps, min_size=3, max_size=25))
+@given(case=cases)
 async def test_records_add_up_to_the_time_held(database: Database, case: list[Step]) -> None:
     with pytest.raises(UndoError):
         await database.write(run, case)
