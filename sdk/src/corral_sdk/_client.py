@@ -8,6 +8,7 @@ from corral_sdk._me import Me, SessionResource, SshKeys, Tokens
 from corral_sdk._people import Grants, Invitations, JoinCodes, Organisations, Roles, Users
 from corral_sdk._platform import SettingsResource, SystemResource, events
 from corral_sdk._transport import Transport
+from corral_sdk._usage import Usage
 from corral_sdk.models import Event
 
 __all__ = ["Client"]
@@ -54,6 +55,7 @@ class Client:
         self.invitations = Invitations(transport)
         self.join_codes = JoinCodes(transport)
         self.audit = Audit(transport)
+        self.usage = Usage(transport)
         self.settings = SettingsResource(transport)
         self.system = SystemResource(transport)
 

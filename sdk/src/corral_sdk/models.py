@@ -36,6 +36,8 @@ __all__ = [
     "SshKey",
     "System",
     "Token",
+    "UsageSum",
+    "UsageSums",
     "User",
     "UserSummary",
 ]
@@ -376,3 +378,23 @@ class Event:
     object_id: str = ""
     generation: int | None = None
     scope: str | None = None
+
+
+@dataclass(frozen=True)
+class UsageSum:
+    """How much of one resource was held in one period: the amount times the seconds."""
+
+    since: datetime
+    owner: str
+    owner_name: str
+    resource: str
+    model: str
+    outcome: str
+    amount_seconds: int
+
+
+@dataclass(frozen=True)
+class UsageSums:
+    since: datetime
+    until: datetime
+    items: tuple[UsageSum, ...]

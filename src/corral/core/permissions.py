@@ -22,6 +22,7 @@ class Permission(StrEnum):
     ROLES_MANAGE = "roles.manage", "Create, change and delete custom roles"
     ROLES_GRANT = "roles.grant", "Give and take roles"
     AUDIT_READ = "audit.read", "Search and export the audit log"
+    USAGE_READ = "usage.read", "See and export what the organisation and those below it used"
     SETTINGS_READ = "settings.read", "See the installation's settings"
     SETTINGS_MANAGE = "settings.manage", "Change the installation's settings"
     SYSTEM_READ = "system.read", "See the machine, the versions and the metrics"

@@ -36,7 +36,7 @@ PRESETS = (
     Preset(
         "organisation_administrator",
         "Organisation administrator",
-        "People, roles, queues and the audit log of an organisation and all below it.",
+        "People, roles, queues, usage and the audit log of an organisation and all below it.",
         (
             Permission.ORGANISATIONS_READ,
             Permission.ORGANISATIONS_MANAGE,
@@ -47,6 +47,7 @@ PRESETS = (
             Permission.ROLES_MANAGE,
             Permission.ROLES_GRANT,
             Permission.AUDIT_READ,
+            Permission.USAGE_READ,
             Permission.ZONES_READ,
             Permission.QUEUES_READ,
             Permission.QUEUES_MANAGE,

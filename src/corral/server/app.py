@@ -40,6 +40,7 @@ from corral.server.routing import ByResource, lay_flat
 from corral.server.settings import Settings
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring
+from corral.usage.routes import router as usage_router
 
 PREFIX = "/api/v1"
 
@@ -135,7 +136,7 @@ def _bare_app() -> FastAPI:
 @cache
 def _routes() -> list[BaseRoute]:
     """Built once: they hold nothing of the application that answers with them."""
-    api = lay_flat((*identity_routers, platform_router, audit_router, events_router), PREFIX)
+    api = lay_flat((*identity_routers, platform_router, audit_router, events_router, usage_router), PREFIX)
     return [*api, *lay_flat((health_router,))]
 
 

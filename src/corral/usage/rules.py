@@ -56,6 +56,11 @@ def full_hours(holding: Holding) -> tuple[Piece, ...]:
     return tuple(_cut(holding.recorded_us, until_us, holding.offset_us, "used"))
 
 
+def unrecorded(holding: Holding) -> tuple[Piece, ...]:
+    """What an open allocation was seen to hold, and no record tells yet."""
+    return tuple(_cut(holding.recorded_us, holding.beat_us, holding.offset_us, "used"))
+
+
 def settle(holding: Holding, released_us: int | None, lost_since_us: int | None) -> Settlement:
     """What is still to be written when an allocation ends.
 

@@ -804,6 +804,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sum up usage
+         * @description Your own always; that of others in organisations on which you have `usage.read`.
+         */
+        get: operations["read_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/usage/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export usage
+         * @description The same sums as CSV, one line each.
+         */
+        get: operations["export_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/users": {
         parameters: {
             query?: never;
@@ -1963,7 +2003,7 @@ export interface components {
          * Permission
          * @enum {string}
          */
-        Permission: "organisations.read" | "organisations.manage" | "people.read" | "people.invite" | "people.manage" | "roles.read" | "roles.manage" | "roles.grant" | "audit.read" | "settings.read" | "settings.manage" | "system.read" | "zones.read" | "zones.manage" | "queues.read" | "queues.manage" | "flavors.read" | "flavors.manage";
+        Permission: "organisations.read" | "organisations.manage" | "people.read" | "people.invite" | "people.manage" | "roles.read" | "roles.manage" | "roles.grant" | "audit.read" | "usage.read" | "settings.read" | "settings.manage" | "system.read" | "zones.read" | "zones.manage" | "queues.read" | "queues.manage" | "flavors.read" | "flavors.manage";
         /** PermissionInfo */
         PermissionInfo: {
             /** Description */
@@ -2313,6 +2353,73 @@ export interface components {
         Tokens: {
             /** Items */
             items: components["schemas"]["Token"][];
+        };
+        /**
+         * UsageSum
+         * @description How much of one resource was held, in one period.
+         */
+        UsageSum: {
+            /**
+             * Amount Seconds
+             * @description The amount times the seconds it was held, rounded down: one GPU for an hour is 3600000.
+             * @example 3600000
+             */
+            amount_seconds: number;
+            /**
+             * Model
+             * @description The device's model; empty for what has none.
+             * @example H100-80GB
+             */
+            model: string;
+            /**
+             * Outcome
+             * @description lost: work that an eviction undid, charged to nobody.
+             * @example used
+             * @enum {string}
+             */
+            outcome: "used" | "lost";
+            /**
+             * Owner
+             * @description Id of what `by` tells apart; empty for all.
+             * @example u01k9x3v7qzt8m2c4w6d0ef
+             */
+            owner: string;
+            /**
+             * Owner Name
+             * @description Name of the person or organisation; empty for others, and for what is gone.
+             * @example mei
+             */
+            owner_name: string;
+            /**
+             * Resource
+             * @description gpu_milli (a thousandth of a GPU), cpu_milli (of a core) or memory_mib.
+             * @example gpu_milli
+             */
+            resource: string;
+            /**
+             * Since
+             * Format: date-time
+             * @description When the period begins, in UTC.
+             * @example 2026-11-15T08:00:00Z
+             */
+            since: string;
+        };
+        /** UsageSums */
+        UsageSums: {
+            /** Items */
+            items: components["schemas"]["UsageSum"][];
+            /**
+             * Since
+             * Format: date-time
+             * @example 2026-11-01T00:00:00Z
+             */
+            since: string;
+            /**
+             * Until
+             * Format: date-time
+             * @example 2026-12-01T00:00:00Z
+             */
+            until: string;
         };
         /** UseLoginLink */
         UseLoginLink: {
@@ -7212,6 +7319,188 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["System"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_usage: {
+        parameters: {
+            query?: {
+                /** @description What is told apart. */
+                by?: "all" | "user" | "organisation" | "queue" | "workload";
+                /** @description Id of an organisation: it and everything below. */
+                organisation?: string | null;
+                /** @description One sum for all of the time, or one per UTC day or hour. */
+                per?: "total" | "day" | "hour";
+                /** @description Id of a queue. */
+                queue?: string | null;
+                /** @description From this moment on; 30 days before `until` if left out. */
+                since?: string | null;
+                /** @description Before this moment; now if left out. */
+                until?: string | null;
+                /** @description Id of a person. */
+                user?: string | null;
+                /** @description Id of a workload. */
+                workload?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageSums"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_usage: {
+        parameters: {
+            query?: {
+                /** @description What is told apart. */
+                by?: "all" | "user" | "organisation" | "queue" | "workload";
+                /** @description Id of an organisation: it and everything below. */
+                organisation?: string | null;
+                /** @description One sum for all of the time, or one per UTC day or hour. */
+                per?: "total" | "day" | "hour";
+                /** @description Id of a queue. */
+                queue?: string | null;
+                /** @description From this moment on; 30 days before `until` if left out. */
+                since?: string | null;
+                /** @description Before this moment; now if left out. */
+                until?: string | null;
+                /** @description Id of a person. */
+                user?: string | null;
+                /** @description Id of a workload. */
+                workload?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A file for spreadsheets. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
                 };
             };
             /** @description The request cannot be read. */

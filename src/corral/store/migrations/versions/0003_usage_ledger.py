@@ -47,7 +47,10 @@ def upgrade() -> None:
         sa.Column("user_id", identifier(), nullable=False),
         sa.Column("organisation_id", identifier(), nullable=False),
         sa.Column(
-            "organisation_path", sa.Text(), nullable=False, comment="where that was when it was granted"
+            "organisation_path",
+            sa.Text().with_variant(sa.Text(collation="C"), "postgresql"),
+            nullable=False,
+            comment="where that was when it was granted",
         ),
         sa.Column("queue_id", identifier(), nullable=False),
         sa.Column("zone_id", identifier(), nullable=False),
@@ -73,6 +76,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("usage_allocation", schema=None) as batch_op:
         batch_op.create_index("ix_usage_allocation_workload_id", ["workload_id"], unique=False)
+        batch_op.create_index("ix_usage_allocation_organisation_path", ["organisation_path"], unique=False)
         batch_op.create_index("ix_usage_allocation_user", ["user_id", "ended_at"], unique=False)
         batch_op.create_index(
             "ix_usage_allocation_organisation", ["organisation_id", "ended_at"], unique=False

@@ -1,0 +1,72 @@
+"""What was used, by whom: sums of the usage ledger."""
+
+from datetime import datetime
+from typing import BinaryIO
+
+from corral_sdk._resource import Resource, given
+from corral_sdk._transport import API
+from corral_sdk.models import UsageSums
+
+__all__ = ["Usage"]
+
+_PIECE = 65536
+
+
+class Usage(Resource):
+    """Your own, and that of organisations whose usage you may read."""
+
+    def sums(
+        self,
+        *,
+        user: str | None = None,
+        organisation: str | None = None,
+        queue: str | None = None,
+        workload: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        per: str = "total",
+        by: str = "all",
+    ) -> UsageSums:
+        """`per` is total, day or hour; `by` is all, user, organisation, queue or workload."""
+        query = given(
+            user=user,
+            organisation=organisation,
+            queue=queue,
+            workload=workload,
+            since=since,
+            until=until,
+            per=per,
+            by=by,
+        )
+        return self._get(UsageSums, "usage", query=query)
+
+    def export(
+        self,
+        to: BinaryIO,
+        *,
+        user: str | None = None,
+        organisation: str | None = None,
+        queue: str | None = None,
+        workload: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        per: str = "total",
+        by: str = "all",
+    ) -> int:
+        """Writes the same sums as CSV; returns the bytes written."""
+        query = given(
+            user=user,
+            organisation=organisation,
+            queue=queue,
+            workload=workload,
+            since=since,
+            until=until,
+            per=per,
+            by=by,
+        )
+        written = 0
+        with self._transport.stream(f"{API}/usage/export", query=query) as response:
+            while piece := response.read(_PIECE):
+                to.write(piece)
+                written += len(piece)
+        return written

@@ -1,0 +1,84 @@
+"""`corral usage`: who used how much."""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from corral_sdk import encode
+from corral_sdk.models import UsageSum
+
+from corral.cli.connection import connect, instant, shown_time
+from corral.cli.frame import Json, new_app
+from corral.cli.names import find_organisation, find_user
+from corral.cli.output import print_json, print_table, say
+
+app = new_app(help="Who used how much: GPUs, cores and memory by the hour.")
+
+# What people count in, and how many amount-seconds make one of it.
+_UNITS = {
+    "gpu_milli": ("GPU-hours", 1000 * 3600),
+    "cpu_milli": ("core-hours", 1000 * 3600),
+    "memory_mib": ("GiB-hours", 1024 * 3600),
+}
+
+
+@app.command("usage")
+def show_usage(
+    user: Annotated[
+        str | None, typer.Option(metavar="USER", help="Of this person: id, name or display name.")
+    ] = None,
+    org: Annotated[
+        str | None, typer.Option(metavar="ORG", help="Of this organisation and all below it.")
+    ] = None,
+    queue: Annotated[str | None, typer.Option(metavar="ID", help="Of this queue.")] = None,
+    workload: Annotated[str | None, typer.Option(metavar="ID", help="Of this workload.")] = None,
+    everyone: Annotated[bool, typer.Option("--all", help="Of everyone whose usage you may see.")] = False,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="From then on: 2026-11-15, 12h, 7d. [30 days]")
+    ] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="Before then. [now]")] = None,
+    per: Annotated[str, typer.Option(metavar="PERIOD", help="total, day or hour (UTC).")] = "total",
+    by: Annotated[
+        str, typer.Option(metavar="WHAT", help="all, user, organisation, queue or workload.")
+    ] = "all",
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV for spreadsheets.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show what was used. Without USER, ORG, queue, workload or --all: by you."""
+    client = connect()
+    whose: dict[str, Any] = {
+        "user": find_user(client, user).id if user else None,
+        "organisation": find_organisation(client, org).id if org else None,
+        "queue": queue,
+        "workload": workload,
+    }
+    if not everyone and not any(whose.values()):
+        whose["user"] = client.me.get().id
+    asked = whose | {"since": instant(since, "--since"), "until": instant(until, "--until")}
+    asked |= {"per": per, "by": by}
+    if as_csv:
+        client.usage.export(sys.stdout.buffer, **asked)
+        return
+    sums = client.usage.sums(**asked)
+    if as_json:
+        print_json(encode(sums))
+        return
+    columns = [*(["Since"] if per != "total" else []), *([by.capitalize()] if by != "all" else [])]
+    rows = [
+        [
+            *([shown_time(each.since)] if per != "total" else []),
+            *([each.owner_name or each.owner] if by != "all" else []),
+            *_amount(each),
+            each.outcome,
+        ]
+        for each in sums.items
+    ]
+    empty = "Nothing was used in that time. --since looks further back, --all at everyone."
+    print_table([*columns, "Amount", "Unit", "Model", "Outcome"], rows, empty=empty)
+    if any(each.outcome == "lost" for each in sums.items):
+        say("lost: work that an eviction undid; it is charged to nobody.")
+
+
+def _amount(one: UsageSum) -> tuple[str, str, str]:
+    unit, seconds = _UNITS.get(one.resource, (f"{one.resource}-hours", 3600))
+    return f"{one.amount_seconds / seconds:,.2f}", unit, one.model

@@ -1,0 +1,204 @@
+"""Usage of a workload, a person, a queue or an organisation and all below it, in a span of time.
+
+Sums are made of the records, and of the time since the last one that open allocations were seen to hold
+what they have. The database adds up microseconds for each amount that occurs; amounts are multiplied here,
+where integers do not overflow.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Select,
+    String,
+    and_,
+    bindparam,
+    case,
+    exists,
+    false,
+    func,
+    literal_column,
+    or_,
+    select,
+    type_coerce,
+)
+
+from corral.api.callers import Caller
+from corral.core.permissions import Permission
+from corral.core.refusals import Invalid
+from corral.core.scopes import is_root, subtree_end
+from corral.identity.lookups import find_node, in_subtrees
+from corral.identity.tables import organisation, user
+from corral.store.database import AnyRow, Transaction
+from corral.store.schema import Instant, any_of
+from corral.usage.clock import microseconds_of, moment_of
+from corral.usage.rules import HOUR_US, Holding, unrecorded
+from corral.usage.tables import usage_allocation, usage_record
+
+MOST_SUMS = 20_000
+
+Per = Literal["total", "day", "hour"]
+By = Literal["all", "user", "organisation", "queue", "workload"]
+
+_PERIOD_US: dict[Per, int] = {"day": 24 * HOUR_US, "hour": HOUR_US}
+_a, _r = usage_allocation.c, usage_record.c
+_OWNERS: dict[By, ColumnElement[str]] = {
+    "all": literal_column("''", String),
+    "user": _a.user_id,
+    "organisation": _a.organisation_id,
+    "queue": _a.queue_id,
+    "workload": _a.workload_id,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Whose usage, and when; what is None does not narrow it."""
+
+    since: datetime
+    until: datetime
+    per: Per = "total"
+    by: By = "all"
+    user_id: str | None = None
+    organisation_id: str | None = None
+    queue_id: str | None = None
+    workload_id: str | None = None
+
+
+class Sum(NamedTuple):
+    """`amount_us` is the amount times the microseconds it was held; `owner` is what `by` tells apart."""
+
+    since: datetime
+    owner: str
+    owner_name: str
+    resource: str
+    model: str
+    outcome: str
+    amount_us: int
+
+
+def sum_usage(transaction: Transaction, caller: Caller, question: Question) -> list[Sum]:
+    """What the caller may see of it: their own always, that of others where they may read usage."""
+    conditions = _conditions(transaction, caller, question)
+    parameters = {"since": question.since, "until": question.until}
+    totals: Counter[tuple[int, str, str, str, str]] = Counter()
+    statement = _recorded(question.per, question.by).where(*conditions).limit(MOST_SUMS + 1)
+    rows = transaction.rows(statement, parameters)
+    for period, owner, resource, model, outcome, amount, duration_us in rows:
+        totals[period, owner, resource, model, outcome] += amount * int(duration_us)
+    for row in transaction.rows(_held_now(question.by).where(*conditions), parameters):
+        for period, resource, model, amount, duration_us in _since_last_record(row, question):
+            totals[period, row.owner, resource, model, "used"] += amount * duration_us
+    if len(rows) > MOST_SUMS or len(totals) > MOST_SUMS:
+        raise Invalid.field(
+            "query.per",
+            f"The answer would have more than {MOST_SUMS} lines.",
+            "Ask for a shorter time, for per=day, or without by.",
+        )
+    first = microseconds_of(question.since)
+    names = _names(transaction, question.by, {owner for _, owner, *_ in totals})
+    return [
+        Sum(moment_of(max(period, first)), owner, names.get(owner, ""), resource, model, outcome, amount_us)
+        for (period, owner, resource, model, outcome), amount_us in sorted(totals.items())
+        if amount_us
+    ]
+
+
+def _names(transaction: Transaction, by: By, owners: set[str]) -> dict[str, str]:
+    table = {"user": user, "organisation": organisation}.get(by)
+    if table is None:
+        return {}
+    statement = select(table.c.id, table.c.name).where(any_of(table.c.id, "owners"))
+    return dict(tuple(row) for row in transaction.rows(statement, {"owners": json.dumps(sorted(owners))}))
+
+
+def _conditions(transaction: Transaction, caller: Caller, question: Question) -> list[ColumnElement[bool]]:
+    """Whose allocations count; those of others only where the caller may read usage."""
+    found = [
+        column == value
+        for column, value in (
+            (_a.user_id, question.user_id),
+            (_a.queue_id, question.queue_id),
+            (_a.workload_id, question.workload_id),
+        )
+        if value is not None
+    ]
+    scopes = caller.scopes(Permission.USAGE_READ)
+    is_own = question.user_id == caller.user_id
+    if question.organisation_id is not None:
+        permission = Permission.ORGANISATIONS_READ if is_own else Permission.USAGE_READ
+        found.append(
+            _at_or_below([find_node(transaction, caller, question.organisation_id, permission).path])
+        )
+    elif not is_own and not any(is_root(path) for path in scopes):
+        found.append(or_(_a.user_id == caller.user_id, _at_or_below(scopes)))
+    return found
+
+
+def _at_or_below(paths: Sequence[str]) -> ColumnElement[bool]:
+    """Allocations of these organisations and all below, as the tree is now; gone ones where they were."""
+    if not paths:
+        return false()
+    path = _a.organisation_path
+    was_below = or_(*(and_(path >= one, path < subtree_end(one)) for one in paths))
+    is_gone = ~exists(select(organisation.c.id).where(organisation.c.id == _a.organisation_id))
+    return or_(
+        _a.organisation_id.in_(select(organisation.c.id).where(in_subtrees(paths))), and_(was_below, is_gone)
+    )
+
+
+_SINCE, _UNTIL = bindparam("since", type_=Instant), bindparam("until", type_=Instant)
+_OVERLAPS = (_a.opened_at < _UNTIL, or_(_a.ended_at.is_(None), _a.ended_at > _SINCE))
+
+
+@cache
+def _recorded(per: Per, by: By) -> Select[Any]:
+    """Microseconds per period, owner, resource, model, outcome, amount; the edges of the time cut records."""
+    started = type_coerce(case((_r.started_at < _SINCE, _SINCE), else_=_r.started_at), BigInteger)
+    ended = type_coerce(case((_r.ended_at > _UNTIL, _UNTIL), else_=_r.ended_at), BigInteger)
+    sign = case((_r.duration_us < 0, -1), else_=1)
+    begins = type_coerce(_r.started_at, BigInteger)
+    period = begins - begins % _PERIOD_US[per] if per in _PERIOD_US else literal_column("0", BigInteger)
+    groups: list[ColumnElement[Any]] = [_r.resource, _r.model, _r.outcome, _r.amount]
+    groups += [period] if per in _PERIOD_US else []
+    groups += [_OWNERS[by]] if by != "all" else []
+    return (
+        select(
+            period.label("period"),
+            _OWNERS[by].label("owner"),
+            _r.resource,
+            _r.model,
+            _r.outcome,
+            _r.amount,
+            func.sum(sign * (ended - started)),
+        )
+        .join_from(usage_allocation, usage_record, _r.allocation_id == _a.id)
+        .where(*_OVERLAPS, _r.started_at < _UNTIL, _r.ended_at > _SINCE)
+        .group_by(*groups)
+    )
+
+
+@cache
+def _held_now(by: By) -> Select[Any]:
+    columns = (_a.resources, _a.offset_us, _a.opened_us, _a.beat_us, _a.recorded_us)
+    return select(*columns, _OWNERS[by].label("owner")).where(_a.ended_us.is_(None), *_OVERLAPS)
+
+
+def _since_last_record(row: AnyRow, question: Question) -> Iterator[tuple[int, str, str, int, int]]:
+    """Period, resource, model, amount and microseconds of what an open allocation was seen to hold."""
+    holding = Holding(row.offset_us, row.opened_us, row.beat_us, row.recorded_us)
+    since, until = microseconds_of(question.since), microseconds_of(question.until)
+    for piece in unrecorded(holding):
+        begins = piece.start_us + row.offset_us
+        duration_us = min(piece.end_us + row.offset_us, until) - max(begins, since)
+        period = begins - begins % _PERIOD_US[question.per] if question.per in _PERIOD_US else 0
+        if duration_us > 0:
+            for resource, model, amount in row.resources:
+                yield period, resource, model, amount, duration_us
