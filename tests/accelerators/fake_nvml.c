@@ -1,5 +1,5 @@
 /* A libnvidia-ml.so.1 for tests: keeps the documented contract (reference-counted init, argument and buffer
- * checks, error codes) for the few calls that discovery makes.
+ * checks, error codes) for the few calls that discovery and sampling make. No card has a power meter.
  *
  *   FAKE_NVML_DEVICES  "model=MiB;model=MiB"; a size of "lost" is a card that has fallen off the bus
  *   FAKE_NVML_INIT     error code that init returns
@@ -105,6 +105,43 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *me
     memory->reserved = memory->used = 0;
     memory->free = memory->total;
     return SUCCESS;
+}
+
+typedef struct {
+    char legacy[16];
+    unsigned int domain, bus, device, id, subsystem;
+    char bus_id[32];
+} nvmlPciInfo_t;
+typedef struct { unsigned int gpu, memory; } nvmlUtilization_t;
+
+nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *info) {
+    if (!users) return UNINITIALIZED;
+    if (!device || !info) return INVALID_ARGUMENT;
+    memset(info, 0, sizeof *info);
+    info->bus = (unsigned int)(device - devices) + 1;
+    snprintf(info->bus_id, sizeof info->bus_id, "00000000:%02X:00.0", info->bus);
+    return SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *use) {
+    if (!users) return UNINITIALIZED;
+    if (!device || !use) return INVALID_ARGUMENT;
+    use->gpu = 37;
+    use->memory = 12;
+    return SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, unsigned int sensor, unsigned int *celsius) {
+    if (!users) return UNINITIALIZED;
+    if (!device || sensor || !celsius) return INVALID_ARGUMENT;
+    *celsius = 61;
+    return SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned int *milliwatts) {
+    if (!users) return UNINITIALIZED;
+    if (!device || !milliwatts) return INVALID_ARGUMENT;
+    return NOT_SUPPORTED;
 }
 
 nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned int length) {

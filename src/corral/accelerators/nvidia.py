@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from corral.accelerators.device import Device
+from corral.accelerators.device import Device, DeviceSample
 
-__all__ = ["NvidiaDevices", "NvidiaUnavailable", "discover"]
+__all__ = ["NvidiaDevices", "NvidiaUnavailable", "discover", "sample"]
 
 _MIB = 1024 * 1024
 
@@ -49,18 +49,52 @@ def _read(nvml: Any) -> NvidiaDevices:
     for index in range(nvml.nvmlDeviceGetCount()):
         # One card that has fallen off the bus must not hide the others.
         try:
-            devices.append(_device(nvml, nvml.nvmlDeviceGetHandleByIndex(index)))
+            devices.append(_device(nvml, index, nvml.nvmlDeviceGetHandleByIndex(index)))
         except nvml.NVMLError as error:
             faults.append(f"GPU {index}: {error}")
     return NvidiaDevices(str(nvml.nvmlSystemGetDriverVersion()), tuple(devices), tuple(faults))
 
 
-def _device(nvml: Any, handle: Any) -> Device:
+def _device(nvml: Any, index: int, handle: Any) -> Device:
     return Device(
         vendor="NVIDIA",
         model=str(nvml.nvmlDeviceGetName(handle)),
         memory_mib=int(nvml.nvmlDeviceGetMemoryInfo(handle).total) // _MIB,
         uuid=str(nvml.nvmlDeviceGetUUID(handle)),
+        index=index,
+        bus=str(nvml.nvmlDeviceGetPciInfo(handle).busId),
+    )
+
+
+def sample() -> tuple[DeviceSample, ...]:
+    """What every device does now; nothing without a driver. Blocks for some milliseconds."""
+    import pynvml
+
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return ()
+    try:
+        return tuple(_sample(pynvml, index) for index in range(pynvml.nvmlDeviceGetCount()))
+    finally:
+        pynvml.nvmlShutdown()
+
+
+def _sample(nvml: Any, index: int) -> DeviceSample:
+    def ask(read: Any) -> Any:
+        # Not every device has every sensor, and one that has fallen off the bus has none.
+        try:
+            return read(nvml.nvmlDeviceGetHandleByIndex(index))
+        except nvml.NVMLError:
+            return None
+
+    use, memory = ask(nvml.nvmlDeviceGetUtilizationRates), ask(nvml.nvmlDeviceGetMemoryInfo)
+    return DeviceSample(
+        index,
+        None if use is None else int(use.gpu),
+        None if memory is None else int(memory.used) // _MIB,
+        ask(lambda handle: int(nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU))),
+        ask(lambda handle: int(nvml.nvmlDeviceGetPowerUsage(handle))),
     )
 
 

@@ -34,7 +34,9 @@ HOME = f"/home/{USER_NAME}"
 
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
+# The workspace is entered here: it may be closed to everyone but its owner, bubblewrap's root included.
 _BEGIN = (
+    f"cd {WORKSPACE} || exit 125\n"
     f"printf r >&{RELEASE_FD} && read -r go <&{RELEASE_FD} || exit 125\n"
     f". /proc/self/fd/{ENVIRONMENT_FD} || exit 125\n"
     f'exec "$@" {RELEASE_FD}>&- {ENVIRONMENT_FD}<&-'
@@ -193,7 +195,7 @@ def options(host: Host, sandbox: Sandbox, file_fds: Mapping[str, int], seccomp_f
         *("--unshare-pid", "--unshare-uts", "--unshare-cgroup-try", "--hostname", sandbox.hostname),
         *("--die-with-parent", "--new-session", "--clearenv", "--seccomp", str(seccomp_fd)),
         *tree.operations,
-        *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORKSPACE),
+        *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"),
     ]
 
 

@@ -1,0 +1,91 @@
+"""What is there already: attempts of an earlier Corral, output that is kept, and what nobody accounts for."""
+
+import contextlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from corral.engines.interface import Foreign
+from corral.engines.local import layout, locks
+from corral.engines.local.house import House
+from corral.engines.local.spec import Spec
+
+
+@dataclass(slots=True)
+class Found:
+    """`forgotten` are the replicas of each attempt whose ending is recorded."""
+
+    here: list[Spec] = field(default_factory=list)
+    gone: list[Spec] = field(default_factory=list)
+    tombstones: set[str] = field(default_factory=set)
+    forgotten: dict[str, set[int]] = field(default_factory=dict)
+
+
+def find_attempts(house: House) -> Found:
+    """Every attempt that was begun or has ended. An intent of which nothing came is withdrawn: whoever had it
+    will ask again."""
+    found = Found(gone=list(house.shelf.gone_specs()))
+    found.tombstones = {path.name for path in house.shelf.gone.iterdir()}
+    for name in house.shelf.attempts():
+        try:
+            spec = house.shelf.read_spec(name)
+        except ValueError:
+            continue
+        directory = house.shelf.directory(name)
+        ended = (directory / layout.exit_name(0)).exists()
+        if not ended and not (directory / layout.BEGUN).exists() and house.shelf.withdraw(name):
+            continue
+        found.here.append(spec)
+        indices = range(len(spec.replicas))
+        found.forgotten[name] = {index for index in indices if house.shelf.forgotten(name, index)}
+    return found
+
+
+def find_foreign(house: House, known: set[str]) -> tuple[Foreign, ...]:
+    """Directories that cannot be read, and processes in groups of attempts that are not there."""
+    told = []
+    for name in house.shelf.attempts():
+        if name in known:
+            continue
+        holder = locks.holder(house.shelf.directory(name))
+        who = "" if holder is None else f"; process {holder} holds it"
+        told.append(Foreign(f"run/{name}", f"a directory that is not that of a known attempt{who}"))
+    groups = {
+        layout.group_name(attempt, index) for attempt in known for index in range(_replicas(house, attempt))
+    }
+    told += [
+        Foreign(f"group {path.name}", f"{count} processes in a group of no known attempt")
+        for path in _groups(house)
+        if path.name not in groups and (count := _processes(path))
+    ]
+    return tuple(told)
+
+
+def discard(house: House, workload: str) -> set[str]:
+    """Removes workspace and output of a workload; returns its attempts."""
+    removed = set()
+    for spec in house.shelf.gone_specs():
+        if spec.workload == workload:
+            workspace = Path(spec.workspace)
+            if workspace.parent == house.workspaces.root:
+                house.workspaces.remove(workspace.name)
+            house.shelf.discard(spec.attempt)
+            removed.add(spec.attempt)
+    return removed
+
+
+def _replicas(house: House, attempt: str) -> int:
+    with contextlib.suppress(ValueError, OSError):
+        return len(house.shelf.read_spec(attempt).replicas)
+    return 0
+
+
+def _groups(house: House) -> list[Path]:
+    directories = house.bases.directories
+    base = directories.get("unified") or directories.get("memory")
+    return [] if base is None else [path for path in Path(base).iterdir() if path.is_dir()]
+
+
+def _processes(group: Path) -> int:
+    with contextlib.suppress(OSError):
+        return len((group / "cgroup.procs").read_text().split())
+    return 0

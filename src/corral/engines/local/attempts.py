@@ -1,0 +1,148 @@
+"""An attempt as Corral knows it: what lies on disk, and the connection to its supervisor while it lives."""
+
+import asyncio
+import time
+from pathlib import Path
+
+from corral.engines.interface import Run, RunPhase
+from corral.engines.local import layout, locks, records, runs
+from corral.engines.local.group_bases import bases_from
+from corral.engines.local.groups import Group
+from corral.engines.local.link import Link, State
+from corral.engines.local.spec import Spec
+from corral.engines.local.supervisor import boot_id
+from corral.engines.local.told import Told
+
+_LOOK_AGAIN_SECONDS = 0.2
+_FIRST_WORD_SECONDS = 5
+_EMPTY_SECONDS = 5
+_EMPTY_PAUSE_SECONDS = 0.01
+
+
+class KnownAttempt:
+    """Tells what it learns. `forgotten` are replicas whose ending is recorded: they are not told of again."""
+
+    def __init__(self, spec: Spec, directory: Path, told: Told) -> None:
+        self.spec = spec
+        self.directory = directory
+        self.forgotten: set[int] = set()
+        self.link: Link | None = None
+        self._told = told
+        self._heard = asyncio.Event()
+        self._following: asyncio.Task[None] | None = None
+
+    @property
+    def ended(self) -> bool:
+        return all(self.replica_ended(index) for index in range(len(self.spec.replicas)))
+
+    def replica_ended(self, index: int) -> bool:
+        run = self._told.get(self.spec.replicas[index].run)
+        return index in self.forgotten or (run is not None and run.phase is RunPhase.ENDED)
+
+    def group(self, index: int) -> Group:
+        return Group(bases_from(self.spec.groups), layout.group_name(self.spec.attempt, index))
+
+    def tell_starting(self) -> None:
+        for index in range(len(self.spec.replicas)):
+            self._tell(index, runs.starting(self.spec, index))
+
+    def follow(self) -> None:
+        """Stays connected to the supervisor until everything has ended; whoever finds it dead says so."""
+        if self._following is None:
+            self._following = asyncio.create_task(self._follow())
+
+    async def first_word(self) -> None:
+        """Waits until the supervisor has told its state, or is known to be gone."""
+        assert self._following is not None
+        heard = asyncio.create_task(self._heard.wait())
+        await asyncio.wait(
+            {heard, self._following}, timeout=_FIRST_WORD_SECONDS, return_when=asyncio.FIRST_COMPLETED
+        )
+        heard.cancel()
+
+    async def close(self) -> None:
+        if self.link is not None:
+            self.link.close()
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.wait({self._following})
+
+    def read_endings(self) -> None:
+        for index in range(len(self.spec.replicas)):
+            if not self.replica_ended(index):
+                record = records.read(self.directory, layout.exit_name(index))
+                if record is not None:
+                    self._tell(index, runs.from_record(self.spec, index, record, _now()))
+
+    async def _follow(self) -> None:
+        while True:
+            # First the lock, then the records: who has let go of the lock has written them before.
+            alive = locks.holder(self.directory) is not None
+            self.read_endings()
+            if self.ended:
+                return
+            if not alive:
+                if await asyncio.to_thread(self._record_loss):
+                    continue
+            elif await self._listen():
+                continue
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+
+    async def _listen(self) -> bool:
+        """Until the supervisor hangs up; False if it cannot be reached."""
+        gone = asyncio.Event()
+        try:
+            path = Path(self.spec.sockets, layout.CONTROL_SOCKET)
+            self.link = Link(path, self._hear, gone.set)
+        except OSError:
+            return False
+        try:
+            await gone.wait()
+        finally:
+            self.link.close()
+            self.link = None
+        return True
+
+    def _hear(self, state: State) -> None:
+        for index, replica in enumerate(state):
+            if replica["phase"] != RunPhase.ENDED:
+                self._tell(index, runs.from_state(self.spec, index, replica))
+        self.read_endings()
+        self._heard.set()
+
+    def _tell(self, index: int, run: Run) -> None:
+        if index not in self.forgotten:
+            self._told.tell(run)
+
+    def _record_loss(self) -> bool:
+        """Nobody supervises it and nothing says how it ended. Only when nothing of it is left is it lost."""
+        begun = records.read(self.directory, layout.BEGUN) or {}
+        restarted = begun.get("boot_id") != boot_id()
+        for index, replica in enumerate(self.spec.replicas):
+            if not restarted and not _empty(self.group(index)):
+                return False
+            before = self._told.get(replica.run)
+            started = None if before is None else before.started
+            because = runs.LOST_BY_RESTART if restarted else runs.LOST_BY_KILL
+            lost = runs.lost_record(replica.run, because, started, _now())
+            records.write_once(self.directory, layout.exit_name(index), lost)
+        return True
+
+
+def _empty(group: Group) -> bool:
+    """Ends what is inside. With its supervisor a sandbox dies by itself; this makes sure of it."""
+    until = time.monotonic() + _EMPTY_SECONDS
+    try:
+        while group.processes():
+            group.kill()
+            if time.monotonic() > until:
+                return False
+            time.sleep(_EMPTY_PAUSE_SECONDS)
+    except FileNotFoundError:
+        return True
+    group.remove()
+    return True
+
+
+def _now() -> int:
+    return time.time_ns() // 1000

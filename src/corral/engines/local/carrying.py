@@ -1,0 +1,85 @@
+"""Carries a start out: workspace, intent, supervisor. It blocks: call it in a thread."""
+
+import os
+from collections.abc import Sequence
+
+from corral.engines.interface import Start
+from corral.engines.local import layout, locks, records, runs
+from corral.engines.local.house import House
+from corral.engines.local.nurseries import Nursery, StartFailed
+from corral.engines.local.people import TooManyPeople
+from corral.engines.local.sandbox import Mode
+from corral.engines.local.spec import Spec
+from corral.engines.local.starting import make_spec
+from corral.engines.local.unpack import BadUpload
+
+_MIB = 2**20
+
+
+def describe(house: House, starts: Sequence[Start], *, refused: bool) -> Spec:
+    """The intent of an attempt; names must be fit to become directories."""
+    first = starts[0]
+    for name in (first.workload, *(start.run for start in starts)):
+        if not layout.is_name(name):
+            raise ValueError(f"{name!r} cannot be the name of a run or workload")
+    task = first.task
+    if refused or task is None:
+        return make_spec(starts, house.ground, uid=os.getuid(), workspace=house.settings.data, home=None)
+    uid = house.people.uid_of(task.owner) if house.ground.mode == Mode.ROOT else os.getuid()
+    return make_spec(
+        starts,
+        house.ground,
+        uid=uid,
+        workspace=house.workspaces.workspace(task.workspace),
+        home=house.workspaces.home(task.owner) if task.home else None,
+    )
+
+
+def carry_out(
+    house: House, nursery: Nursery, spec: Spec, starts: Sequence[Start], refusal: str | None
+) -> str | None:
+    """Why it was refused, or None if a supervisor has it now. Either is written down."""
+    problem = refusal or _prepare(house, spec, starts)
+    if problem is not None:
+        house.shelf.intend(spec, [_refused(spec, index, problem) for index in range(len(spec.replicas))])
+        return problem
+    house.shelf.intend(spec)
+    directory = house.shelf.directory(spec.attempt)
+    try:
+        nursery.supervise(directory, [start.task.secrets if start.task else {} for start in starts])
+    except StartFailed as error:
+        return _record_failure(house, spec, f"could not be started: {error}")
+    return None
+
+
+def _prepare(house: House, spec: Spec, starts: Sequence[Start]) -> str | None:
+    task = starts[0].task
+    assert task is not None
+    try:
+        most_bytes = spec.replicas[0].disk_mib * _MIB
+        house.workspaces.provide(task.workspace, spec.uid, task.upload, most_bytes)
+        if task.home:
+            house.workspaces.provide_home(task.owner, spec.uid)
+    except (BadUpload, TooManyPeople) as error:
+        return str(error)
+    except OSError as error:
+        return f"its workspace could not be made: {error.strerror or error}"
+    return None
+
+
+def _record_failure(house: House, spec: Spec, problem: str) -> str | None:
+    """Under the lock: a supervisor that answered too late has it and goes on."""
+    directory = house.shelf.directory(spec.attempt)
+    lock = locks.take(directory)
+    if lock is None:
+        return None
+    try:
+        for index in range(len(spec.replicas)):
+            records.write_once(directory, layout.exit_name(index), _refused(spec, index, problem))
+    finally:
+        os.close(lock)
+    return problem
+
+
+def _refused(spec: Spec, index: int, problem: str) -> dict[str, object]:
+    return runs.refused_record(spec.replicas[index].run, problem, spec.intended)

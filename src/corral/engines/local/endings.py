@@ -1,0 +1,94 @@
+"""What an ending means, in words: a pure function of what was seen."""
+
+import signal
+from dataclasses import dataclass
+
+MEANS_NOT_EXECUTABLE = 126
+MEANS_NOT_FOUND = 127
+SIGNAL_BASE = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the supervisor saw of the end of a replica. `missing` is a file that its command names in vain.
+
+    `refused` says why it never began; `over_disk_mib` what it had written when that was found to be too much.
+    """
+
+    exit_code: int | None = None
+    signal: int | None = None
+    told_to_go: bool = False
+    grace_over: bool = False
+    said_done: bool = False
+    out_of_memory: bool = False
+    timed_out: bool = False
+    memory_mib: int = 0
+    disk_mib: int = 0
+    time_limit_seconds: int = 0
+    command: str = ""
+    missing: str | None = None
+    refused: str | None = None
+    over_disk_mib: int | None = None
+
+
+def split_status(status: int) -> tuple[int | None, int | None]:
+    """(exit code, signal) of a wait status; code 128 + n is signal n, as shells and bubblewrap say it."""
+    if status >= 0 and (status & 0x7F) == 0:
+        code = status >> 8
+        number = code - SIGNAL_BASE
+        if number in signal.valid_signals():
+            return None, number
+        return code, None
+    return None, status & 0x7F
+
+
+def judge(facts: Facts) -> tuple[str, str]:
+    """(ending, detail). After the notice every end is a suspension, unless the work said that it is done."""
+    if facts.refused is not None:
+        return "refused", facts.refused
+    if facts.over_disk_mib is not None:
+        return "failed", f"wrote {facts.over_disk_mib} MiB, its disk limit is {facts.disk_mib} MiB"
+    if facts.timed_out:
+        return "failed", f"reached its time limit of {in_words(facts.time_limit_seconds)}"
+    if facts.said_done and not facts.exit_code:
+        return "succeeded", ""
+    if facts.told_to_go:
+        return "suspended", _leaving(facts)
+    if facts.exit_code == 0:
+        return "succeeded", ""
+    return "failed", _failure(facts)
+
+
+def in_words(seconds: int) -> str:
+    """1 h 30 min, 45 s."""
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    parts = ((hours, "h"), (minutes, "min"), (rest, "s"))
+    return " ".join(f"{count} {unit}" for count, unit in parts if count) or "0 s"
+
+
+def _leaving(facts: Facts) -> str:
+    if facts.grace_over:
+        return "was told to go and did not in its grace"
+    if facts.exit_code:
+        return f"left when it was told to, with {_failure(facts)}"
+    return "left when it was told to"
+
+
+def _failure(facts: Facts) -> str:
+    if facts.out_of_memory:
+        return f"out of memory at its limit of {facts.memory_mib} MiB"
+    if facts.signal is not None:
+        return f"ended by signal {facts.signal} ({_name(facts.signal)})"
+    if facts.missing is not None:
+        return f"cannot find file {facts.missing}"
+    if facts.exit_code == MEANS_NOT_EXECUTABLE:
+        return f"cannot execute {facts.command}"
+    return f"exit code {facts.exit_code}"
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "real-time"

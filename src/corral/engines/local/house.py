@@ -1,0 +1,66 @@
+"""What the local engine stands on: its directories, people, hardware. Made once, in a thread."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from corral.engines.interface import Inventory
+from corral.engines.local.group_bases import Bases, prepare_bases
+from corral.engines.local.hardware import find_hardware
+from corral.engines.local.people import People
+from corral.engines.local.readiness import find_readiness
+from corral.engines.local.shelf import Shelf
+from corral.engines.local.starting import Ground
+from corral.engines.local.workspaces import Workspaces
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where things lie, and what this machine is said to be."""
+
+    data: Path
+    runtime: Path
+    node: str
+    simulated_gpus: str | None
+    trusted: bool
+    first_uid: int
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    settings: Settings
+    shelf: Shelf
+    people: People
+    workspaces: Workspaces
+    bases: Bases
+    ground: Ground
+
+    @property
+    def inventory(self) -> Inventory:
+        hardware = self.ground.hardware
+        return Inventory(1, (hardware.node,), {hardware.node.name: hardware.facts})
+
+
+def build_house(settings: Settings) -> House:
+    settings.data.mkdir(mode=0o711, parents=True, exist_ok=True)
+    settings.runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
+    shelf = Shelf(settings.data)
+    shelf.tidy()
+    workspaces = Workspaces(settings.data)
+    workspaces.tidy()
+    # Two installations on one machine have different data directories.
+    bases = prepare_bases(f"corral-{sha256(str(settings.data.resolve()).encode()).hexdigest()[:12]}")
+    ready = find_readiness(bases, trusted=settings.trusted)
+    hardware = find_hardware(
+        settings.node, settings.data, settings.simulated_gpus, ready.isolation, ready.notes
+    )
+    ground = Ground(
+        hardware=hardware,
+        runtime=settings.runtime,
+        mode=ready.mode,
+        groups=bases.as_dict(),
+        notes=ready.notes,
+        refusal=ready.refusal,
+    )
+    people = People(settings.data, settings.first_uid)
+    return House(settings, shelf, people, workspaces, bases, ground)

@@ -1,0 +1,99 @@
+"""Counters of the machine, read where the kernel keeps them. It blocks a little: call it in a thread."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from corral.accelerators import nvidia
+from corral.engines.local.hardware import Hardware
+from corral.engines.reports import DeviceUsage, NodeUse
+
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+_SECTOR_BYTES = 512
+_IDLE_FIELDS = (3, 4)  # idle, iowait
+
+
+def node_use(data: Path) -> NodeUse:
+    busy, total = _processors(Path("/proc/stat").read_text())
+    memory = _fields(Path("/proc/meminfo").read_text())
+    disk = os.statvfs(data)
+    read, written = _disks(Path("/proc/diskstats").read_text())
+    received, sent = _network(Path("/proc/net/dev").read_text())
+    return NodeUse(
+        cpu_busy_microseconds=busy,
+        cpu_total_microseconds=total,
+        memory_used_bytes=(memory["MemTotal"] - memory["MemAvailable"]) * 1024,
+        memory_total_bytes=memory["MemTotal"] * 1024,
+        disk_used_bytes=(disk.f_blocks - disk.f_bfree) * disk.f_frsize,
+        disk_total_bytes=disk.f_blocks * disk.f_frsize,
+        read_bytes=read,
+        written_bytes=written,
+        received_bytes=received,
+        sent_bytes=sent,
+    )
+
+
+def device_use(hardware: Hardware, held_mib: dict[str, int]) -> tuple[DeviceUsage, ...]:
+    """Of every device; what a simulated one holds is what was given away of it."""
+    real = any(not device.facts.simulated for device in hardware.devices.values())
+    samples = {f"gpu{sample.index}": sample for sample in (nvidia.sample() if real else ())}
+    told = []
+    for name, device in hardware.devices.items():
+        usage = DeviceUsage(
+            hardware.node.name,
+            name,
+            simulated=device.facts.simulated,
+            memory_used_mib=held_mib.get(name, 0) if device.facts.simulated else None,
+            memory_total_mib=device.memory_mib,
+        )
+        if (sample := samples.get(name)) is not None:
+            usage = replace(
+                usage,
+                busy_percent=sample.busy_percent,
+                memory_used_mib=sample.memory_used_mib,
+                temperature_celsius=sample.temperature_celsius,
+                power_milliwatts=sample.power_milliwatts,
+            )
+        told.append(usage)
+    return tuple(told)
+
+
+def _processors(text: str) -> tuple[int, int]:
+    """(busy, total) in microseconds; guests are counted in user time already."""
+    ticks = [int(word) for word in text.splitlines()[0].split()[1:9]]
+    idle = sum(ticks[field] for field in _IDLE_FIELDS)
+    scale = 1_000_000 // _TICKS_PER_SECOND
+    return (sum(ticks) - idle) * scale, sum(ticks) * scale
+
+
+def _fields(text: str) -> dict[str, int]:
+    found = {}
+    for line in text.splitlines():
+        name, _, value = line.partition(":")
+        found[name] = int(value.split()[0])
+    return found
+
+
+def _disks(text: str) -> tuple[int, int]:
+    """Bytes (read, written) of whole disks: a partition is part of one, a mapped device stands on one."""
+    read = written = 0
+    for line in text.splitlines():
+        words = line.split()
+        name = words[2].replace("/", "!")
+        if name.startswith(("loop", "ram", "zram", "dm-", "md")) or not Path("/sys/block", name).exists():
+            continue
+        read += int(words[5]) * _SECTOR_BYTES
+        written += int(words[9]) * _SECTOR_BYTES
+    return read, written
+
+
+def _network(text: str) -> tuple[int, int]:
+    """Bytes (received, sent) of everything but the loopback."""
+    received = sent = 0
+    for line in text.splitlines()[2:]:
+        name, _, values = line.partition(":")
+        words = values.split()
+        if name.strip() != "lo":
+            received += int(words[0])
+            sent += int(words[8])
+    return received, sent

@@ -1,0 +1,46 @@
+"""What runs wrote and said, read back from where supervisors keep it. It blocks: call it in a thread."""
+
+import json
+from pathlib import Path
+
+from corral.engines.local import layout, records
+from corral.engines.local.segments import read_segments
+from corral.engines.reports import LogChunk, Message, MessageKind
+
+_READ_BYTES = 256 * 1024
+
+
+def read_output(directory: Path, index: int, after: int, limit: int) -> LogChunk:
+    """Output from `after` on, and what of it is not kept."""
+    # First the record, then the output: what comes after the record is no more.
+    record = records.read(directory, layout.exit_name(index))
+    offset, data = read_segments(directory / layout.output_name(index), after, limit)
+    if record is None:
+        return LogChunk(data, offset, offset + len(data), dropped=offset - after)
+    total = record.get("output_bytes", 0)
+    assert isinstance(total, int)
+    if not data:
+        return LogChunk(b"", max(after, total), max(after, total), max(0, total - after), ended=True)
+    following = offset + len(data)
+    return LogChunk(data, offset, following, dropped=offset - after, ended=following >= total)
+
+
+def read_messages(directory: Path, run: str, index: int, after: int, limit: int) -> list[Message]:
+    """What the run said after the message with this number. A number is the offset at which its line ends."""
+    messages: list[Message] = []
+    while len(messages) < limit:
+        offset, data = read_segments(directory / layout.said_name(index), after, _READ_BYTES)
+        # A line without an end is still being written, or was cut by a full disk and a gap follows it.
+        lines = data.split(b"\n")[:-1]
+        for line in lines:
+            offset += len(line) + 1
+            messages.append(_message(run, offset, line))
+        if not lines:
+            return messages
+        after = offset
+    return messages[:limit]
+
+
+def _message(run: str, number: int, line: bytes) -> Message:
+    content = json.loads(line)
+    return Message(run, number, MessageKind(content["kind"]), content["at"], content["body"])

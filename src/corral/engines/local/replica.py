@@ -1,0 +1,235 @@
+"""One replica under supervision: its process, its output, what it says, how it ends."""
+
+import contextlib
+import os
+import resource
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from corral.engines.local import layout, records
+from corral.engines.local.bare import BareReplica
+from corral.engines.local.endings import MEANS_NOT_FOUND, Facts, judge, split_status
+from corral.engines.local.groups import Group
+from corral.engines.local.launch import Replica
+from corral.engines.local.loop import Clock, Loop, boot_time
+from corral.engines.local.said import Said
+from corral.engines.local.segments import SegmentWriter
+from corral.engines.local.spec import ReplicaSpec, Spec
+
+_READ_BYTES = 65536
+_READS_AT_A_TIME = 16
+# Reading costs CPU outside of the work's own limit; who writes faster than this waits.
+FLOOD_BYTES = 8 * 1024 * 1024
+FLOOD_SECONDS = 0.1
+
+
+class Supervised:
+    """Phases are those of `interface.RunPhase`."""
+
+    def __init__(
+        self, loop: Loop, clock: Clock, directory: Path, sockets: Path, spec: Spec, index: int, group: Group
+    ) -> None:
+        self.spec: ReplicaSpec = spec.replicas[index]
+        self.index = index
+        self.group = group
+        self.phase = "starting"
+        self.since = clock.instant()
+        self.started: int | None = None
+        self.told_to_go = False
+        self.grace_over = False
+        self.timed_out = False
+        self.over_disk_mib: int | None = None
+        self.said = Said(loop, clock, sockets / layout.WORKLOAD_SOCKET, directory / layout.said_name(index))
+        self._attempt = spec
+        self._loop = loop
+        self._clock = clock
+        self._directory = directory
+        self._output = SegmentWriter(directory / layout.output_name(index))
+        self._pipe, self._write_end = os.pipe()
+        os.set_blocking(self._pipe, False)
+        self._window_began = 0.0
+        self._read_in_window = 0
+        self._process: Replica | BareReplica | None = None
+        self._main: int | None = None
+        records.reserve(directory, layout.exit_name(index))
+
+    @property
+    def output_descriptor(self) -> int:
+        return self._write_end
+
+    @property
+    def process(self) -> Replica | BareReplica | None:
+        return self._process
+
+    @property
+    def ended(self) -> bool:
+        return self.phase == "ended"
+
+    def built(self, process: Replica | BareReplica, on_end: Callable[[], None]) -> None:
+        """The process is there and waits to be released."""
+        self._process = process
+        os.close(self._write_end)
+        self._loop.watch(self._pipe, self._drain)
+        self._main = os.pidfd_open(process.main)
+        self._loop.watch_once(os.pidfd_open(process.pid), on_end)
+
+    def release(self) -> None:
+        assert self._process is not None
+        self._enter("running")
+        self.started = self.since
+        self._process.release()
+
+    def leave(self) -> None:
+        """Tells it to go; it is its first process that is told, as it knows what to save."""
+        self.told_to_go = True
+        if self.phase != "ended":
+            self._enter("leaving")
+        self.ask_to_end()
+
+    def ask_to_end(self) -> None:
+        if self._main is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._main, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Ends everything inside."""
+        if self.ended or self._process is None:
+            return
+        if isinstance(self._process, BareReplica):
+            self._process.kill()
+        else:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._process.pid, signal.SIGKILL)
+        self.group.kill()
+
+    def reap(self) -> None:
+        """The process has ended: what is left is read, and what happened is written down, once."""
+        assert self._process is not None
+        _, status, use = os.wait4(self._process.pid, 0)
+        if isinstance(self._process, BareReplica):
+            self._process.kill()
+        self.group.kill()
+        self._drain_rest()
+        self.said.drain()
+        code, number = split_status(status)
+        facts = self._facts(exit_code=code, signal=number)
+        self._end(facts, self._counters(use))
+
+    def refuse(self, because: str) -> None:
+        """It never began."""
+        self.kill()
+        if self._process is not None:
+            os.wait4(self._process.pid, 0)
+        else:
+            os.close(self._write_end)
+        last_line = self._drain_rest().decode("utf-8", "replace").strip().rpartition("\n")[2]
+        self._end(self._facts(refused=f"{because} ({last_line})" if last_line else because), {})
+
+    def _facts(
+        self, *, exit_code: int | None = None, signal: int | None = None, refused: str | None = None
+    ) -> Facts:
+        killed = exit_code != 0 and self.group.out_of_memory_kills() > 0
+        return Facts(
+            exit_code=exit_code,
+            signal=signal,
+            told_to_go=self.told_to_go,
+            grace_over=self.grace_over,
+            said_done=self.said.done,
+            out_of_memory=killed,
+            timed_out=self.timed_out,
+            memory_mib=self.spec.memory_mib,
+            disk_mib=self.spec.disk_mib,
+            time_limit_seconds=self._attempt.time_limit_seconds or 0,
+            command=self.spec.command[0],
+            missing=missing_file(self.spec.command, exit_code, self._attempt.workspace),
+            refused=refused,
+            over_disk_mib=self.over_disk_mib,
+        )
+
+    def _end(self, facts: Facts, counters: dict[str, int]) -> None:
+        ending, detail = judge(facts)
+        self._enter("ended")
+        record = {
+            "run": self.spec.run,
+            "ending": ending,
+            "detail": detail[:500],
+            "exit_code": facts.exit_code,
+            "signal": facts.signal,
+            "out_of_memory": facts.out_of_memory,
+            "timed_out": facts.timed_out,
+            "said_done": facts.said_done,
+            "started": self.started,
+            "ended": self.since,
+            "usage": counters,
+            "output_bytes": self._output.offset,
+            "output_dropped": self._output.dropped,
+        }
+        records.fill_reserved(self._directory, layout.exit_name(self.index), record)
+        self._close()
+
+    def _counters(self, use: resource.struct_rusage) -> dict[str, int]:
+        counters = self.group.counters()
+        if "cpu_microseconds" not in counters:
+            counters["cpu_microseconds"] = round((use.ru_utime + use.ru_stime) * 1_000_000)
+        return counters | {"memory_bytes": 0, "processes": 0}
+
+    def _close(self) -> None:
+        self.said.close()
+        self._output.close()
+        if self._main is not None:
+            os.close(self._main)
+            self._main = None
+        if self._process is not None:
+            self._process.close()
+
+    def _enter(self, phase: str) -> None:
+        self.phase = phase
+        self.since = self._clock.instant()
+
+    def _drain(self) -> None:
+        now = boot_time()
+        if now - self._window_began > FLOOD_SECONDS:
+            self._window_began, self._read_in_window = now, 0
+        for _ in range(_READS_AT_A_TIME):
+            if self._read_in_window >= FLOOD_BYTES:
+                self._loop.unwatch(self._pipe)
+                self._loop.after(FLOOD_SECONDS, self._drain_again)
+                return
+            try:
+                data = os.read(self._pipe, _READ_BYTES)
+            except BlockingIOError:
+                return
+            if not data:
+                self._loop.unwatch(self._pipe)
+                return
+            self._read_in_window += len(data)
+            self._output.write(data)
+
+    def _drain_again(self) -> None:
+        if not self.ended:
+            self._loop.watch(self._pipe, self._drain)
+
+    def _drain_rest(self) -> bytes:
+        """Reads what is left to read; returns the last piece of it."""
+        last = b""
+        self._loop.unwatch(self._pipe)
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self._pipe, _READ_BYTES):
+                self._output.write(data)
+                last = data
+        os.close(self._pipe)
+        return last
+
+
+def missing_file(command: tuple[str, ...], exit_code: int | None, workspace: str) -> str | None:
+    """The file that a failed command names and that is not there: the program, or the script it was given."""
+    if exit_code == MEANS_NOT_FOUND:
+        return command[0]
+    if not exit_code or "python" not in Path(command[0]).name:
+        return None
+    script = next((word for word in command[1:] if not word.startswith("-")), None)
+    options = command[1 : command.index(script)] if script is not None else ()
+    if script is None or script.startswith("/") or ".." in script or {"-m", "-c"} & set(options):
+        return None
+    return None if os.path.lexists(f"{workspace}/{script}") else script

@@ -1,0 +1,65 @@
+"""The intent: what a supervisor is to start, as it is written down before anything starts. No secrets."""
+
+from dataclasses import asdict, dataclass, field
+
+NO_SANDBOX = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaSpec:
+    """One replica. `devices` are device files, `held` what it holds of which device (None: all of it)."""
+
+    run: str
+    replica: str
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    cpu_milli: int
+    memory_mib: int
+    processes: int
+    disk_mib: int
+    devices: tuple[str, ...] = ()
+    held: tuple[tuple[str, int | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One attempt. `mode` is that of the sandbox, or that there is none."""
+
+    attempt: str
+    workload: str
+    node: str
+    owner: str
+    mode: str
+    uid: int
+    gid: int
+    workspace: str
+    sockets: str
+    replicas: tuple[ReplicaSpec, ...]
+    home: str | None = None
+    runtime: str | None = None
+    network: bool = False
+    time_limit_seconds: int | None = None
+    groups: dict[str, object] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    intended: int = 0
+
+    def as_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def spec_from(content: dict[str, object]) -> Spec:
+    """Reads what `as_dict` made, also of another version: what is unknown is left out."""
+    known = {key: value for key, value in content.items() if key in Spec.__slots__}
+    replicas = known["replicas"]
+    assert isinstance(replicas, list)
+    known["replicas"] = tuple(_replica(entry) for entry in replicas)
+    known["notes"] = tuple(known["notes"])  # type: ignore[arg-type]
+    return Spec(**known)  # type: ignore[arg-type]
+
+
+def _replica(content: dict[str, object]) -> ReplicaSpec:
+    known = {key: value for key, value in content.items() if key in ReplicaSpec.__slots__}
+    known["command"] = tuple(known["command"])  # type: ignore[arg-type]
+    known["devices"] = tuple(known["devices"])  # type: ignore[arg-type]
+    known["held"] = tuple(tuple(use) for use in known["held"])  # type: ignore[attr-defined]
+    return ReplicaSpec(**known)  # type: ignore[arg-type]

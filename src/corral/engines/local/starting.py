@@ -1,0 +1,129 @@
+"""From the starts of an attempt to the intent: what can be refused is refused here, in words."""
+
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from corral.engines.interface import Start
+from corral.engines.local import layout
+from corral.engines.local.hardware import Hardware
+from corral.engines.local.spec import NO_SANDBOX, ReplicaSpec, Spec
+from corral.engines.tasks import Task
+
+MASTER_ADDRESS = "127.0.0.1"
+MASTER_PORT = 29500
+SOCKET_INSIDE = f"{layout.INSIDE_RUNTIME}/{layout.WORKLOAD_SOCKET}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What this engine can give. `refusal` says why it can give nothing, `notes` what every run must know."""
+
+    hardware: Hardware
+    runtime: Path
+    mode: str
+    groups: Mapping[str, object]
+    notes: tuple[str, ...] = ()
+    refusal: str | None = None
+
+
+def attempt_of(start: Start) -> str:
+    return layout.attempt_name(start.workload, start.attempt)
+
+
+def find_refusal(starts: Sequence[Start], ground: Ground, held_mib: Mapping[str, int]) -> str | None:
+    """Why these replicas, which all begin or none, cannot be started here."""
+    if ground.refusal is not None:
+        return ground.refusal
+    wanted = dict(held_mib)
+    for start in starts:
+        if start.node != ground.hardware.node.name:
+            return f"there is no node {start.node}"
+        if start.task is None:
+            return "nothing is said about what it executes"
+        if not start.task.command:
+            return "it has no command"
+        for use in start.devices:
+            device = ground.hardware.devices.get(use.device)
+            if device is None:
+                return f"{start.node} has no device {use.device}"
+            mib = device.memory_mib if use.memory_mib is None else use.memory_mib
+            wanted[use.device] = wanted.get(use.device, 0) + mib
+            if wanted[use.device] > device.memory_mib:
+                return f"device {use.device} of {start.node} is in use"
+    return None
+
+
+def held_by(specs: Iterable[Spec], hardware: Hardware) -> dict[str, int]:
+    """MiB of each device that these attempts hold."""
+    held: dict[str, int] = {}
+    for spec in specs:
+        for replica in spec.replicas:
+            for name, mib in replica.held:
+                device = hardware.devices.get(name)
+                whole = 0 if device is None else device.memory_mib
+                held[name] = held.get(name, 0) + (whole if mib is None else mib)
+    return held
+
+
+def make_spec(
+    starts: Sequence[Start], ground: Ground, *, uid: int, workspace: Path, home: Path | None
+) -> Spec:
+    """The intent. Everything that the replicas share comes from the first."""
+    first = starts[0]
+    name = attempt_of(first)
+    task = first.task or Task("", (), "")
+    return Spec(
+        attempt=name,
+        workload=first.workload,
+        node=first.node,
+        owner=task.owner,
+        mode=ground.mode,
+        uid=uid,
+        gid=uid if uid != os.getuid() else os.getgid(),
+        workspace=str(workspace),
+        sockets=str(ground.runtime / name),
+        replicas=tuple(_replica(start, index, ground) for index, start in enumerate(starts)),
+        home=None if home is None else str(home),
+        runtime=None if task.runtime is None else str(task.runtime),
+        network=task.network and ground.mode != NO_SANDBOX,
+        time_limit_seconds=task.time_limit_seconds,
+        groups=dict(ground.groups),
+        notes=ground.notes,
+        intended=time.time_ns() // 1000,
+    )
+
+
+def _replica(start: Start, index: int, ground: Ground) -> ReplicaSpec:
+    task = start.task or Task("", ("",), "")
+    devices = [
+        ground.hardware.devices[use.device] for use in start.devices if use.device in ground.hardware.devices
+    ]
+    files = {path: None for device in devices for path in device.files}
+    socket = SOCKET_INSIDE
+    if ground.mode == NO_SANDBOX:
+        socket = str(ground.runtime / attempt_of(start) / str(index) / layout.WORKLOAD_SOCKET)
+    given = {
+        "MASTER_ADDR": MASTER_ADDRESS,
+        "MASTER_PORT": str(MASTER_PORT),
+        "CUDA_VISIBLE_DEVICES": ",".join(device.visible_as for device in devices),
+        "CORRAL_SOCKET": socket,
+        "CORRAL_RUN": start.run,
+        "CORRAL_WORKLOAD": start.workload,
+        "CORRAL_ATTEMPT": str(start.attempt),
+        "CORRAL_RESUME": "1" if task.resume else "0",
+    }
+    return ReplicaSpec(
+        run=start.run,
+        replica=start.replica,
+        command=task.command,
+        environment={**task.environment, **given},
+        cpu_milli=task.cpu_milli,
+        memory_mib=task.memory_mib,
+        processes=task.processes,
+        disk_mib=task.disk_mib,
+        devices=tuple(files),
+        held=tuple((use.device, use.memory_mib) for use in start.devices),
+    )
