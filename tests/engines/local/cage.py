@@ -19,6 +19,7 @@ from textwrap import dedent
 from typing import Any
 
 import corral.engines.local
+from tests.engines.local.street import Street
 
 ORDINARY_UID = 54321
 WORKLOAD_UID = 54322
@@ -80,23 +81,24 @@ class Ended:
 
 
 @contextmanager
-def cage_of(mode: str, place: Installed) -> Iterator["Cage"]:
+def cage_of(mode: str, place: Installed, street: Street | None = None) -> Iterator["Cage"]:
     # Not pytest's own directory, which an ordinary user cannot enter.
     with tempfile.TemporaryDirectory(prefix="corral-run-") as name:
         Path(name).chmod(0o755)
-        yield Cage(mode, place, Path(name))
+        yield Cage(mode, place, Path(name), street)
 
 
 class Cage:
     """One kind of engine: `mode` is root or user, `uid` is what the workload runs as."""
 
-    def __init__(self, mode: str, place: Installed, directory: Path) -> None:
+    def __init__(self, mode: str, place: Installed, directory: Path, street: Street | None = None) -> None:
         self.mode = mode
         self.place = place
         self.directory = directory
         as_root = os.geteuid() == 0
         self.engine_uid = ORDINARY_UID if mode == "user" and as_root else os.geteuid()
         self.uid = WORKLOAD_UID if mode == "root" else self.engine_uid
+        self._street = street
         self._count = 0
 
     @property
@@ -140,9 +142,10 @@ class Cage:
         return self._as_uid(self.engine_uid, command, source)
 
     def _as_uid(self, uid: int, command: list[str], source: str) -> subprocess.CompletedProcess[str]:
-        identity: dict[str, Any] = {}
         if uid != os.geteuid():
-            identity = {"user": uid, "group": uid, "extra_groups": []}
+            command = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--", *command]
+        if self._street is not None:
+            command = self._street.on_machine(command)
         return subprocess.run(
             command,
             input=source,
@@ -152,5 +155,4 @@ class Cage:
             check=False,
             cwd="/",
             env={"PATH": os.environ["PATH"]},
-            **identity,
         )

@@ -16,7 +16,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parent))
 
-from corral.engines.local import door_in, enter, kernel, launch, namespaces, sandbox
+from corral.engines.local import door_in, door_out, enter, kernel, launch, namespaces, sandbox
 
 LIMIT_SECONDS = 20
 
@@ -127,6 +127,10 @@ class Box:
     def run(self, *command: str, **more: Any) -> tuple[int, str]:
         return self.start(*command, **more).release().end()
 
+    def open_door(self, *allowed: str) -> int:
+        """Serves the door out; returns the pid of the process that does."""
+        return door_out.start(self.attempt, self.uid, self.uid, allowed=allowed)
+
     def visit(self, running: Running, *command: str, **more: Any) -> enter.Entering:
         """Enters a running replica with pipes or a terminal; `read_all` has what comes of it."""
         environment = sandbox.base_environment(self.spec(command)) | {"TERM": "dumb"}
@@ -154,6 +158,7 @@ def main() -> None:
     names = {
         "box": Box(settings),
         "door_in": door_in,
+        "door_out": door_out,
         "enter": enter,
         "exit_code": exit_code,
         "kernel": kernel,

@@ -83,7 +83,7 @@ def start(
     """Builds the sandbox up to the command, which waits for `release`.
 
     `cgroups` are the files (cgroup.procs) into which the child writes itself first. When it cannot be built,
-    what bubblewrap said is in the output, and `SandboxRefused` is raised.
+    `SandboxRefused` is raised; what bubblewrap said of it is in the output.
     """
     script = environment_script(environment)
     waiting, theirs = socket.socketpair()
@@ -92,11 +92,11 @@ def start(
         pid = fork_and_exit(
             lambda: _become_sandbox(host, sandbox, attempt, script, theirs.fileno(), stdio, cgroups)
         )
-    main = _first_process(waiting)
-    if main is None:
+    message, main = _hear(waiting)
+    if message != b"r":
         waiting.close()
         os.waitpid(pid, 0)
-        raise SandboxRefused("the sandbox could not be built; its output says why")
+        raise SandboxRefused(message.decode() or "the sandbox could not be built; its output says why")
     return Replica(pid, main, _open_inside(main, sandbox.mode), waiting)
 
 
@@ -134,13 +134,24 @@ def _become_sandbox(
     stdio: tuple[int, int, int],
     cgroups: Sequence[str],
 ) -> None:
-    enter_cgroups(cgroups)
-    os.setsid()
-    os.umask(0o022)
-    reset_signals()
-    limit_resources()
-    attempt.join("net", "ipc", "mnt")
-    given = _Descriptors([*stdio, release])
+    try:
+        enter_cgroups(cgroups)
+        os.setsid()
+        os.umask(0o022)
+        reset_signals()
+        limit_resources()
+        attempt.join("net", "ipc", "mnt")
+        argv = _hand_over(host, sandbox, script, (*stdio, release))
+        os.execve(host.bwrap, argv, {"PATH": "/usr/bin:/bin"})  # noqa: S606
+    except OSError as error:
+        # `release` itself is closed when its copy has taken its place.
+        where = release if error.filename != host.bwrap else RELEASE_FD
+        os.write(where, f"the sandbox could not be built: {error}".encode())
+
+
+def _hand_over(host: Host, sandbox: Sandbox, script: bytes, first: Sequence[int]) -> list[str]:
+    """Puts the open files in order that bubblewrap and the shell get; returns the command that says which."""
+    given = _Descriptors(first)
     settings = given.add(script)
     assert settings == ENVIRONMENT_FD
     etc = {path: given.add(content) for path, content in files(sandbox).items()}
@@ -148,8 +159,7 @@ def _become_sandbox(
     told = given.add(b"".join(word.encode() + b"\0" for word in options(host, sandbox, etc, calls)))
     given.arrange()
     # By a descriptor, because argv is shown to everyone and names paths of the host.
-    argv = [host.bwrap, "--args", str(told), "--", *steps(host, sandbox)]
-    os.execve(host.bwrap, argv, {"PATH": "/usr/bin:/bin"})  # noqa: S606
+    return [host.bwrap, "--args", str(told), "--", *steps(host, sandbox)]
 
 
 class _Descriptors:
@@ -175,14 +185,12 @@ class _Descriptors:
         os.closerange(len(self._given), HIGHEST_DESCRIPTOR)
 
 
-def _first_process(waiting: socket.socket) -> int | None:
-    """The pid of whoever said that it is there, which the kernel attaches to what it said."""
-    message, ancillary, _, _ = waiting.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS.size))
-    if not message:
-        return None
-    ((_, _, credentials),) = ancillary
+def _hear(waiting: socket.socket) -> tuple[bytes, int]:
+    """What was said, and the pid of who said it, which the kernel attaches."""
+    message, ancillary, _, _ = waiting.recvmsg(4096, socket.CMSG_SPACE(CREDENTIALS.size))
+    ((_, _, credentials),) = ancillary or ((0, 0, bytes(CREDENTIALS.size)),)
     pid, _, _ = CREDENTIALS.unpack(credentials)
-    return int(pid)
+    return message, int(pid)
 
 
 def _open_inside(pid: int, mode: Mode) -> Inside:

@@ -9,6 +9,7 @@ import fcntl
 import os
 import socket
 import struct
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
@@ -93,6 +94,8 @@ def _end(act: Callable[[], None]) -> NoReturn:
         code = 0
     finally:
         # An exception of the child must not run on in what the parent was doing.
+        if code:
+            sys.excepthook(*sys.exc_info())
         os._exit(code)
 
 

@@ -1,0 +1,76 @@
+"""The door out: programs inside reach public hosts through a proxy, and nothing else.
+
+    door = door_out.start(attempt, uid, gid, allowed=("10.1.0.0/16", "mirror.lab"), cgroups=(...,))
+    environment |= door_out.variables()
+    ...
+    os.waitpid(door, 0)                    # after killing it; it also ends with this process
+
+The attempt's namespaces are made with the listening socket in them; this starts the process that serves it,
+outside. It reads what hostile programs write, so it runs as the workload's user, without privileges and under
+the same filter of system calls. No raw TCP or UDP and no DNS get out.
+"""
+
+import os
+import signal
+from collections.abc import Sequence
+
+from corral.engines.local import kernel, seccomp
+from corral.engines.local.launch import HIGHEST_DESCRIPTOR, enter_cgroups, limit_resources, reset_signals
+from corral.engines.local.namespaces import OUT_DOOR, Attempt, fork_and_exit
+from corral.engines.local.sandbox import Mode
+
+
+def variables() -> dict[str, str]:
+    """The environment that makes programs use the door."""
+    address = f"http://{OUT_DOOR[0]}:{OUT_DOOR[1]}"
+    local = "localhost,127.0.0.1,::1"
+    upper = {"HTTP_PROXY": address, "HTTPS_PROXY": address, "NO_PROXY": local}
+    return upper | {name.lower(): value for name, value in upper.items()}
+
+
+def start(
+    attempt: Attempt, uid: int, gid: int, *, allowed: Sequence[str], cgroups: Sequence[str] = ()
+) -> int:
+    """Serves the attempt's door in a child, whose pid it returns.
+
+    `allowed` are private networks and names that may be reached; see `addresses.read_allowed`.
+    """
+    parent = os.getpid()
+    return fork_and_exit(lambda: _serve(attempt, uid, gid, allowed, cgroups, parent))
+
+
+def _serve(
+    attempt: Attempt, uid: int, gid: int, allowed: Sequence[str], cgroups: Sequence[str], parent: int
+) -> None:
+    # Here, so that supervisors stay small; and before privileges go, because the files may be root's.
+    from corral.engines.local import addresses, proxy
+
+    assert attempt.door is not None
+    enter_cgroups(cgroups)
+    os.setsid()
+    reset_signals()
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    limit_resources()
+    listener = attempt.door.dup()
+    _close_all_but(listener.fileno())
+    if attempt.mode is Mode.ROOT:
+        kernel.empty_bounding_set()
+        os.setgroups([])
+        os.setresgid(gid, gid, gid)
+        os.setresuid(uid, uid, uid)
+    kernel.hide_from_others()
+    kernel.drop_capabilities()
+    kernel.filter_calls(seccomp.program(os.uname().machine))
+    # After the change of user, which takes it back.
+    kernel.die_with_parent(parent)
+    reach = addresses.read_allowed(allowed)
+    proxy.Proxy(listener, lambda host, port: proxy.connect(host, port, reach)).serve()
+
+
+def _close_all_but(fd: int) -> None:
+    silence = os.open("/dev/null", os.O_RDWR)
+    for number in (0, 1, 2):
+        if number != fd:
+            os.dup2(silence, number)
+    os.closerange(3, fd)
+    os.closerange(fd + 1, HIGHEST_DESCRIPTOR)
