@@ -10,6 +10,7 @@ from corral.server.app import describe_only
 from tests.apps import PREFIX, ApiClient
 from tests.campus import PASSWORD, Campus, made
 from tests.platform.smtp import mail_server
+from tests.zones.machines import machine, see
 
 # Looking at what one holds changes nothing, and is a POST only to keep secrets out of addresses.
 PREVIEWS = {("POST", "/invitations/preview"), ("POST", "/join/preview")}
@@ -60,6 +61,27 @@ class Recorder:
             assert entry["address"].startswith("192.0.2.")
 
 
+async def ground_changes(recorder: Recorder, user_id: str) -> None:
+    """Everything that changes pools, nodes, queues and flavors."""
+    do, campus = recorder.do, recorder.campus
+    zone = await campus.database.write(see, machine())
+    pool = await do("pool.create", "POST", "/pools", {"zone_id": zone, "name": "a", "labels": {"x": "1"}})
+    await do("pool.change", "PATCH", "/pools/{pool_id}", {"reservations": 1}, pool_id=pool["id"])
+    (node,) = made(await campus.admin.get("/nodes"))["items"]
+    await do("node.cordon", "PATCH", "/nodes/{node_id}", {"cordoned": True}, node_id=node["id"])
+
+    new = {"organisation_id": campus.root, "user_id": user_id}
+    queue = (await do("queue.create", "POST", "/queues", new))["id"]
+    await do("queue.change", "PATCH", "/queues/{queue_id}", {"priority": 2}, queue_id=queue)
+    several = {"changes": [{"queue_id": queue, "priority": 3}]}
+    await do("queue.change", "POST", "/queues/changes", several)
+
+    body = {"name": "x", "cpu_milli": 1, "memory_mib": 1, "organisation_ids": [campus.root]}
+    flavor = (await do("flavor.create", "POST", "/flavors", body))["id"]
+    await do("flavor.change", "PATCH", "/flavors/{flavor_id}", {"enabled": False}, flavor_id=flavor)
+    await do("flavor.delete", "DELETE", "/flavors/{flavor_id}", flavor_id=flavor)
+
+
 async def test_every_change_is_in_the_audit_log(campus: Campus) -> None:
     recorder = Recorder(campus)
     do, root, user_role = recorder.do, campus.root, campus.presets["user"]
@@ -90,6 +112,8 @@ async def test_every_change_is_in_the_audit_log(campus: Campus) -> None:
     membership = "/users/{user_id}/memberships/{organisation_id}"
     await do("membership.create", "PUT", membership, user_id=mei, organisation_id=other)
     await do("membership.delete", "DELETE", membership, user_id=mei, organisation_id=other)
+
+    await ground_changes(recorder, mei)
 
     link = await do("login_link.create", "POST", "/users/{user_id}/login-link", user_id=mei)
     visitor = campus.visitor()

@@ -19,15 +19,20 @@ Quotas = dict[str, dict[Resource, Quota]]
 
 def queues(transaction: Transaction, zone_id: str) -> tuple[Queue, ...]:
     """All queues with their quotas in the pools of the zone, parents first."""
+    pools = transaction.rows(select(pool.c.id).where(pool.c.zone_id == zone_id).order_by(pool.c.id))
+    return queues_in(transaction, [pool_id for (pool_id,) in pools])
+
+
+def queues_in(transaction: Transaction, pool_ids: list[str]) -> tuple[Queue, ...]:
+    """All queues with their quotas in these pools, parents first."""
     rows = transaction.rows(
         select(queue, organisation.c.parent_id, organisation.c.path)
         .join(organisation, organisation.c.id == queue.c.organisation_id)
         .order_by(organisation.c.path, queue.c.user_id.is_not(None), queue.c.id)
     )
     own = {row.organisation_id: row.id for row in rows if row.user_id is None}
-    pools = [pool_id for (pool_id,) in transaction.rows(select(pool.c.id).where(pool.c.zone_id == zone_id))]
-    stored = stored_quotas(transaction, pools)
-    return tuple(_queue(row, own, pools, stored.get(row.id, {})) for row in rows)
+    stored = stored_quotas(transaction, pool_ids)
+    return tuple(_queue(row, own, pool_ids, stored.get(row.id, {})) for row in rows)
 
 
 def stored_quotas(transaction: Transaction, pool_ids: list[str]) -> dict[str, Quotas]:

@@ -32,6 +32,7 @@ from corral.platform.models import MachineFacts
 from corral.platform.routes import Installation
 from corral.platform.routes import router as platform_router
 from corral.queues.following import QueuesFollow
+from corral.queues.routes import router as queues_router
 from corral.server.console_files import CONTENT_SECURITY_POLICY, install_console
 from corral.server.front import Front
 from corral.server.health import router as health_router
@@ -41,6 +42,7 @@ from corral.server.settings import Settings
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring
 from corral.usage.routes import router as usage_router
+from corral.zones.routes import router as zones_router
 
 PREFIX = "/api/v1"
 
@@ -136,7 +138,16 @@ def _bare_app() -> FastAPI:
 @cache
 def _routes() -> list[BaseRoute]:
     """Built once: they hold nothing of the application that answers with them."""
-    api = lay_flat((*identity_routers, platform_router, audit_router, events_router, usage_router), PREFIX)
+    routers = (
+        *identity_routers,
+        platform_router,
+        zones_router,
+        queues_router,
+        audit_router,
+        usage_router,
+        events_router,
+    )
+    api = lay_flat(routers, PREFIX)
     return [*api, *lay_flat((health_router,))]
 
 

@@ -100,6 +100,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/devices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Devices
+         * @description The GPUs of all machines, by node and number.
+         */
+        get: operations["list_devices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events": {
         parameters: {
             query?: never;
@@ -122,6 +142,58 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/v1/flavors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Flavors
+         * @description What work can choose from; with an organisation, what its work may use.
+         */
+        get: operations["list_flavors"];
+        put?: never;
+        /**
+         * Create Flavor
+         * @description Makes a flavor.
+         */
+        post: operations["create_flavor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/flavors/{flavor_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Flavor
+         * @description One flavor.
+         */
+        get: operations["get_flavor"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Flavor
+         * @description Deletes a flavor; work that was started with it keeps what it asked for.
+         */
+        delete: operations["delete_flavor"];
+        options?: never;
+        head?: never;
+        /**
+         * Change Flavor
+         * @description Changes a flavor for new work; what runs keeps what it asked for.
+         */
+        patch: operations["change_flavor"];
         trace?: never;
     };
     "/api/v1/invitations": {
@@ -524,6 +596,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Nodes
+         * @description The machines with their devices, by name; those that were lost, too.
+         */
+        get: operations["list_nodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{node_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Node
+         * @description One machine.
+         */
+        get: operations["get_node"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Node
+         * @description Cordons it, so that it gets no new work, or takes it into use again.
+         */
+        patch: operations["change_node"];
+        trace?: never;
+    };
     "/api/v1/organisations": {
         parameters: {
             query?: never;
@@ -590,6 +706,122 @@ export interface paths {
         get: operations["list_permissions"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Pools
+         * @description The pools, each with what its nodes have.
+         */
+        get: operations["list_pools"];
+        put?: never;
+        /**
+         * Create Pool
+         * @description Makes a pool of the nodes that carry its labels.
+         */
+        post: operations["create_pool"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pools/{pool_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Pool
+         * @description One pool.
+         */
+        get: operations["get_pool"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Pool
+         * @description Changes how work is placed in it; other labels move nodes.
+         */
+        patch: operations["change_pool"];
+        trace?: never;
+    };
+    "/api/v1/queues": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Queues
+         * @description The queue tree with what each is entitled to, and where more is promised than there is.
+         */
+        get: operations["list_queues"];
+        put?: never;
+        /**
+         * Create Queue
+         * @description A person's queue in an organisation. It comes by itself with their first work there.
+         */
+        post: operations["create_queue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Queue
+         * @description One queue.
+         */
+        get: operations["get_queue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Queue
+         * @description Changes what a queue is entitled to.
+         */
+        patch: operations["change_queue"];
+        trace?: never;
+    };
+    "/api/v1/queues/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change Queues
+         * @description Changes several queues, all or none; a dry run only says what would be.
+         */
+        post: operations["change_queues"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1056,6 +1288,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/zones": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Zones
+         * @description The places with machines.
+         */
+        get: operations["list_zones"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -1142,6 +1394,12 @@ export interface components {
             /** Secret */
             secret: string;
         };
+        /**
+         * Arrangement
+         * @description Packing fills a node before the next one; spreading takes the emptiest.
+         * @enum {string}
+         */
+        Arrangement: "packing" | "spreading";
         /** AuditAction */
         AuditAction: {
             /**
@@ -1270,6 +1528,43 @@ export interface components {
              */
             via: string;
         };
+        /**
+         * Capacity
+         * @description What nodes have that are there, with their healthy devices.
+         */
+        Capacity: {
+            /**
+             * Cpu Milli
+             * @example 64000
+             */
+            cpu_milli: number;
+            /**
+             * Gpu Milli
+             * @description 1000 for each GPU.
+             * @example 8000
+             */
+            gpu_milli: number;
+            /**
+             * Memory Mib
+             * @example 524288
+             */
+            memory_mib: number;
+        };
+        /** ChangedQueues */
+        ChangedQueues: {
+            /** Dry Run */
+            dry_run: boolean;
+            /**
+             * Items
+             * @description The queues that were named, as they are then.
+             */
+            items: components["schemas"]["Queue"][];
+            /**
+             * Warnings
+             * @description All that you may see, after the change.
+             */
+            warnings: components["schemas"]["QueueWarning"][];
+        };
         /** Checklist */
         Checklist: {
             /**
@@ -1331,6 +1626,178 @@ export interface components {
             /** @description Hand it to them; they choose a password when they use it. */
             login_link: components["schemas"]["LoginLink"];
             user: components["schemas"]["User"];
+        };
+        /** Device */
+        Device: {
+            /** Facts */
+            facts: {
+                [key: string]: unknown;
+            };
+            health: components["schemas"]["DeviceHealth"];
+            /**
+             * Id
+             * @example GPU-5d8e7f12
+             */
+            id: string;
+            /**
+             * Index
+             * @description The number by which programs on the node know it.
+             */
+            index: number;
+            /**
+             * Memory Mib
+             * @example 81920
+             */
+            memory_mib: number;
+            /**
+             * Mode
+             * @description What it may be used for: any, whole, shared or mig.
+             */
+            mode: string;
+            /**
+             * Model
+             * @example H100-80GB
+             */
+            model: string;
+            /** Node Id */
+            node_id: string;
+            /** Node Name */
+            node_name: string;
+            /** Pool Id */
+            pool_id: string;
+            /** Pool Name */
+            pool_name: string;
+            /**
+             * Simulated
+             * @description It schedules and meters; code computes on the CPU.
+             */
+            simulated: boolean;
+            /**
+             * Vendor
+             * @example NVIDIA
+             */
+            vendor: string;
+        };
+        /**
+         * DeviceHealth
+         * @description New work is placed on healthy devices only; one that is no longer reported is `offline`.
+         * @enum {string}
+         */
+        DeviceHealth: "healthy" | "faulty" | "offline";
+        /** Flavor */
+        Flavor: {
+            /** Cpu Milli */
+            cpu_milli: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Description */
+            description: string;
+            /** Enabled */
+            enabled: boolean;
+            /** Generation */
+            generation: number;
+            gpu: components["schemas"]["FlavorGpu"] | null;
+            /**
+             * Id
+             * @example f01k9x3v7qzt8m2c4w6d0ef
+             */
+            id: string;
+            /** May Change */
+            may_change: boolean;
+            /** Memory Mib */
+            memory_mib: number;
+            /**
+             * Name
+             * @example gpu-8g
+             */
+            name: string;
+            /**
+             * Organisations
+             * @description Who may use it, with all below them; as far as you may see.
+             */
+            organisations: components["schemas"]["FlavorPlace"][];
+            /**
+             * Preset
+             * @description Corral made it from the first machine it saw; change it as you like.
+             */
+            preset: boolean;
+        };
+        /** FlavorChange */
+        FlavorChange: {
+            /** Cpu Milli */
+            cpu_milli?: number | null;
+            /** Description */
+            description?: string | null;
+            /** Enabled */
+            enabled?: boolean | null;
+            /** @description null: no GPU. */
+            gpu?: components["schemas"]["FlavorGpu"] | null;
+            /** Memory Mib */
+            memory_mib?: number | null;
+            /** Name */
+            name?: string | null;
+            /** Organisation Ids */
+            organisation_ids?: string[] | null;
+        };
+        /**
+         * FlavorGpu
+         * @description `count` whole GPUs, or as many slices on different ones: by memory, fraction or MIG profile.
+         */
+        FlavorGpu: {
+            /**
+             * Compute Percent
+             * @default 0
+             */
+            compute_percent?: number;
+            /**
+             * Count
+             * @default 1
+             */
+            count?: number;
+            /**
+             * Fraction Milli
+             * @example null
+             */
+            fraction_milli?: number | null;
+            /**
+             * Memory Mib
+             * @example 8192
+             */
+            memory_mib?: number | null;
+            /**
+             * Mode
+             * @description Left out: whole, mig with a profile, else vgpu.
+             */
+            mode?: ("whole" | "vgpu" | "shared" | "mig") | null;
+            /**
+             * Models
+             * @description Empty: any.
+             * @example []
+             */
+            models?: string[];
+            /**
+             * Profile
+             * @example null
+             */
+            profile?: string | null;
+        };
+        /** FlavorPlace */
+        FlavorPlace: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+        };
+        /** Flavors */
+        Flavors: {
+            /**
+             * Items
+             * @description Without GPUs first, the smaller before the larger.
+             */
+            items: components["schemas"]["Flavor"][];
         };
         /** Gpu */
         Gpu: {
@@ -1663,6 +2130,41 @@ export interface components {
             /** To */
             to: string;
         };
+        /** NewFlavor */
+        NewFlavor: {
+            /**
+             * Cpu Milli
+             * @example 4000
+             */
+            cpu_milli: number;
+            /**
+             * Description
+             * @default
+             */
+            description?: string;
+            /**
+             * Enabled
+             * @default true
+             */
+            enabled?: boolean;
+            gpu?: components["schemas"]["FlavorGpu"] | null;
+            /**
+             * Memory Mib
+             * @example 16384
+             */
+            memory_mib: number;
+            /**
+             * Name
+             * @description Lower-case letters, digits, single . - between them.
+             * @example gpu-8g
+             */
+            name: string;
+            /**
+             * Organisation Ids
+             * @description Who may use it, with all below them.
+             */
+            organisation_ids: string[];
+        };
         /** NewGrant */
         NewGrant: {
             /** Expires At */
@@ -1755,6 +2257,66 @@ export interface components {
              * @example o01k9x3v7qzt8m2c4w6d0ef
              */
             parent_id: string;
+        };
+        /** NewPool */
+        NewPool: {
+            /** @default packing */
+            arrangement?: components["schemas"]["Arrangement"];
+            /**
+             * Labels
+             * @example {
+             *       "gpu": "h100"
+             *     }
+             */
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * Least Strength
+             * @default none
+             * @enum {string}
+             */
+            least_strength?: "none" | "hook" | "driver" | "kernel" | "hardware";
+            /**
+             * Name
+             * @example Vision Lab
+             */
+            name: string;
+            /**
+             * Priority Across Queues
+             * @default false
+             */
+            priority_across_queues?: boolean;
+            /**
+             * Reservations
+             * @default 0
+             */
+            reservations?: number;
+            /** Topologies */
+            topologies?: components["schemas"]["PoolTopology"][];
+            /**
+             * Unit Gpu Milli
+             * @default 1000
+             */
+            unit_gpu_milli?: number;
+            /**
+             * Zone Id
+             * @example o01k9x3v7qzt8m2c4w6d0ef
+             */
+            zone_id: string;
+        };
+        /** NewQueue */
+        NewQueue: {
+            /**
+             * Organisation Id
+             * @example o01k9x3v7qzt8m2c4w6d0ef
+             */
+            organisation_id: string;
+            /**
+             * User Id
+             * @example o01k9x3v7qzt8m2c4w6d0ef
+             */
+            user_id: string;
         };
         /** NewRegistrationSettings */
         NewRegistrationSettings: {
@@ -1851,6 +2413,109 @@ export interface components {
              * @example o01k9x3v7qzt8m2c4w6d0ef
              */
             role_id: string;
+        };
+        /** Node */
+        Node: {
+            /**
+             * Cordoned
+             * @description It gets no new work; what runs there stays.
+             */
+            cordoned: boolean;
+            /** Cpu Milli */
+            cpu_milli: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Devices */
+            devices: components["schemas"]["Device"][];
+            /** Disk Mib */
+            disk_mib: number | null;
+            /** Facts */
+            facts: {
+                [key: string]: unknown;
+            };
+            /** Generation */
+            generation: number;
+            /**
+             * Id
+             * @example n01k9x3v7qzt8m2c4w6d0ef
+             */
+            id: string;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Memory Mib */
+            memory_mib: number;
+            /**
+             * Name
+             * @example dgx-01
+             */
+            name: string;
+            /**
+             * Pods
+             * @description How many replicas fit at most.
+             */
+            pods: number;
+            /** Pool Id */
+            pool_id: string;
+            /** Pool Name */
+            pool_name: string;
+            /**
+             * Seen At
+             * Format: date-time
+             */
+            seen_at: string;
+            /**
+             * Simulated
+             * @description Some of its devices are simulated.
+             */
+            simulated: boolean;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "ready" | "lost";
+            /** Taints */
+            taints: string[];
+            /** Zone Id */
+            zone_id: string;
+            /** Zone Name */
+            zone_name: string;
+        };
+        /** NodeChange */
+        NodeChange: {
+            /** Cordoned */
+            cordoned?: boolean | null;
+        };
+        /**
+         * OneQueueChange
+         * @description A change of one queue among several.
+         */
+        OneQueueChange: {
+            /** Custom Numbers */
+            custom_numbers?: boolean | null;
+            /**
+             * Generation
+             * @description That was read; left out: any.
+             */
+            generation?: number | null;
+            policy?: components["schemas"]["QueuePolicy"] | null;
+            /** Preempt Min Runtime Seconds */
+            preempt_min_runtime_seconds?: number | null;
+            /** Priority */
+            priority?: number | null;
+            /**
+             * Queue Id
+             * @example o01k9x3v7qzt8m2c4w6d0ef
+             */
+            queue_id: string;
+            /** Quotas */
+            quotas?: components["schemas"]["QuotaChange"][];
+            /** Reclaim Min Runtime Seconds */
+            reclaim_min_runtime_seconds?: number | null;
         };
         /** OpenSession */
         OpenSession: {
@@ -1955,6 +2620,16 @@ export interface components {
              */
             next_cursor: string | null;
         };
+        /** Page[Device] */
+        Page_Device_: {
+            /** Items */
+            items: components["schemas"]["Device"][];
+            /**
+             * Next Cursor
+             * @description Give it as `cursor` for the next page; null on the last one.
+             */
+            next_cursor: string | null;
+        };
         /** Page[Invitation] */
         Page_Invitation_: {
             /** Items */
@@ -1969,6 +2644,16 @@ export interface components {
         Page_JoinCode_: {
             /** Items */
             items: components["schemas"]["JoinCode"][];
+            /**
+             * Next Cursor
+             * @description Give it as `cursor` for the next page; null on the last one.
+             */
+            next_cursor: string | null;
+        };
+        /** Page[Node] */
+        Page_Node_: {
+            /** Items */
+            items: components["schemas"]["Node"][];
             /**
              * Next Cursor
              * @description Give it as `cursor` for the next page; null on the last one.
@@ -2021,6 +2706,116 @@ export interface components {
             organisation_id: string;
             /** Permissions */
             permissions: components["schemas"]["Permission"][];
+        };
+        /** Pool */
+        Pool: {
+            arrangement: components["schemas"]["Arrangement"];
+            capacity: components["schemas"]["Capacity"];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Generation */
+            generation: number;
+            /**
+             * Id
+             * @example p01k9x3v7qzt8m2c4w6d0ef
+             */
+            id: string;
+            /**
+             * Labels
+             * @description Nodes that carry all of them are in it; {}: all that are left.
+             */
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * Least Strength
+             * @description Isolation that slices here need at least.
+             * @enum {string}
+             */
+            least_strength: "none" | "hook" | "driver" | "kernel" | "hardware";
+            /**
+             * Name
+             * @example dgx
+             */
+            name: string;
+            /** Nodes Count */
+            nodes_count: number;
+            /**
+             * Priority Across Queues
+             * @description Work preempts lower priorities of every queue, not only of its own.
+             */
+            priority_across_queues: boolean;
+            /**
+             * Reservations
+             * @description How many of the first that wait get a time nobody may push back.
+             */
+            reservations: number;
+            /**
+             * Simulated
+             * @description Some of its devices are simulated: they compute nothing.
+             */
+            simulated: boolean;
+            /** Topologies */
+            topologies: components["schemas"]["PoolTopology"][];
+            /**
+             * Unit Gpu Milli
+             * @description The grain in which surplus GPUs are divided.
+             */
+            unit_gpu_milli: number;
+            /** Zone Id */
+            zone_id: string;
+            /** Zone Name */
+            zone_name: string;
+        };
+        /** PoolChange */
+        PoolChange: {
+            arrangement?: components["schemas"]["Arrangement"] | null;
+            /**
+             * Labels
+             * @description Moves the nodes that carry them into it.
+             */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /** Least Strength */
+            least_strength?: ("none" | "hook" | "driver" | "kernel" | "hardware") | null;
+            /** Name */
+            name?: string | null;
+            /** Priority Across Queues */
+            priority_across_queues?: boolean | null;
+            /** Reservations */
+            reservations?: number | null;
+            /** Topologies */
+            topologies?: components["schemas"]["PoolTopology"][] | null;
+            /** Unit Gpu Milli */
+            unit_gpu_milli?: number | null;
+        };
+        /** Pools */
+        Pools: {
+            /**
+             * Items
+             * @description By zone, the oldest first.
+             */
+            items: components["schemas"]["Pool"][];
+        };
+        /**
+         * PoolTopology
+         * @description How near nodes are to each other: keys of node labels, the widest level first.
+         */
+        PoolTopology: {
+            /**
+             * Levels
+             * @example [
+             *       "block",
+             *       "rack"
+             *     ]
+             */
+            levels: string[];
+            /** Name */
+            name: string;
         };
         /**
          * Problem
@@ -2101,6 +2896,227 @@ export interface components {
              */
             kind: "form" | "redirect";
         };
+        /** Queue */
+        Queue: {
+            /**
+             * Colour
+             * @description 1 to 8: its category on every page.
+             */
+            colour: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Custom Numbers
+             * @description Work may ask for numbers instead of a flavor; null: as the queue above.
+             */
+            custom_numbers: boolean | null;
+            /** Generation */
+            generation: number;
+            /**
+             * Id
+             * @example q01k9x3v7qzt8m2c4w6d0ef
+             */
+            id: string;
+            /**
+             * May Change
+             * @description Whether you may change what it is entitled to.
+             */
+            may_change: boolean;
+            /**
+             * Name
+             * @description Of the organisation, or of the person.
+             * @example Vision Lab
+             */
+            name: string;
+            /** Organisation Id */
+            organisation_id: string;
+            /** Organisation Name */
+            organisation_name: string;
+            /**
+             * Parent Id
+             * @description Null on the root, and where the queue above may not be seen.
+             */
+            parent_id: string | null;
+            /** @description Whose work it is; null: the organisation's own queue. */
+            person: components["schemas"]["QueuePerson"] | null;
+            /** @description fixed: neither borrows nor lends; elastic: does both. */
+            policy: components["schemas"]["QueuePolicy"];
+            /**
+             * Preempt Min Runtime Seconds
+             * @description null: as the queue above.
+             */
+            preempt_min_runtime_seconds: number | null;
+            /**
+             * Priority
+             * @description Surplus goes to the highest first.
+             */
+            priority: number;
+            /** Quotas */
+            quotas: components["schemas"]["QueueQuota"][];
+            /**
+             * Reclaim Min Runtime Seconds
+             * @description null: as the queue above.
+             */
+            reclaim_min_runtime_seconds: number | null;
+        };
+        /** QueueChange */
+        QueueChange: {
+            /** Custom Numbers */
+            custom_numbers?: boolean | null;
+            policy?: components["schemas"]["QueuePolicy"] | null;
+            /** Preempt Min Runtime Seconds */
+            preempt_min_runtime_seconds?: number | null;
+            /** Priority */
+            priority?: number | null;
+            /** Quotas */
+            quotas?: components["schemas"]["QuotaChange"][];
+            /** Reclaim Min Runtime Seconds */
+            reclaim_min_runtime_seconds?: number | null;
+        };
+        /** QueueChanges */
+        QueueChanges: {
+            /** Changes */
+            changes: components["schemas"]["OneQueueChange"][];
+            /**
+             * Dry Run
+             * @description Only say what would be and what is wrong with it.
+             * @default false
+             */
+            dry_run?: boolean;
+        };
+        /** QueuePerson */
+        QueuePerson: {
+            /** Display Name */
+            display_name: string;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * QueuePolicy
+         * @description A fixed queue neither borrows nor lends; an elastic one does both.
+         * @enum {string}
+         */
+        QueuePolicy: "fixed" | "elastic";
+        /**
+         * QueuePool
+         * @description A pool that quotas are given in.
+         */
+        QueuePool: {
+            capacity: components["schemas"]["Capacity"];
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Simulated */
+            simulated: boolean;
+            /** Zone Id */
+            zone_id: string;
+            /** Zone Name */
+            zone_name: string;
+        };
+        /**
+         * QueueQuota
+         * @description Of one resource in one pool. A limit of -1 is none; a guarantee of -1 is everything.
+         */
+        QueueQuota: {
+            /**
+             * Guarantee
+             * @description Given back on demand; -1: everything.
+             * @example 2000
+             */
+            guarantee: number;
+            /**
+             * Limit
+             * @description Never more than this; -1: no limit.
+             * @example -1
+             */
+            limit: number;
+            /** Pool Id */
+            pool_id: string;
+            resource: components["schemas"]["Resource"];
+            /**
+             * Used
+             * @description What its work and all below it holds now; null: not known.
+             */
+            used: number | null;
+            /**
+             * Wanted
+             * @description What its work waits for; null: not known.
+             */
+            wanted: number | null;
+            /**
+             * Weight
+             * @description Part of the surplus, in proportion to its siblings'.
+             * @example 1
+             */
+            weight: number;
+        };
+        /** Queues */
+        Queues: {
+            /**
+             * Items
+             * @description Parents before those below them, organisations before people.
+             */
+            items: components["schemas"]["Queue"][];
+            /** Pools */
+            pools: components["schemas"]["QueuePool"][];
+            /** Warnings */
+            warnings: components["schemas"]["QueueWarning"][];
+        };
+        /**
+         * QueueWarning
+         * @description Promised is more than there is: some guarantee cannot be kept when all ask for theirs.
+         */
+        QueueWarning: {
+            /**
+             * Available
+             * @example 8000
+             */
+            available: number;
+            /**
+             * Detail
+             * @example The queues below Vision Lab are guaranteed 10 GPUs, it has 8 in the pool default.
+             */
+            detail: string;
+            kind: components["schemas"]["Shortfall"];
+            /** Pool Id */
+            pool_id: string;
+            /** Pool Name */
+            pool_name: string;
+            /**
+             * Promised
+             * @example 10000
+             */
+            promised: number;
+            /** Queue Id */
+            queue_id: string;
+            /** Queue Name */
+            queue_name: string;
+            resource: components["schemas"]["Resource"];
+        };
+        /**
+         * QuotaChange
+         * @description What is left out stays as it is.
+         */
+        QuotaChange: {
+            /** Guarantee */
+            guarantee?: number | null;
+            /** Limit */
+            limit?: number | null;
+            /**
+             * Pool Id
+             * @example o01k9x3v7qzt8m2c4w6d0ef
+             */
+            pool_id: string;
+            resource: components["schemas"]["Resource"];
+            /** Weight */
+            weight?: number | null;
+        };
         /** RegistrationSettings */
         RegistrationSettings: {
             /** Generation */
@@ -2116,6 +3132,11 @@ export interface components {
              */
             sign_up: boolean;
         };
+        /**
+         * Resource
+         * @enum {string}
+         */
+        Resource: "gpu_milli" | "cpu_milli" | "memory_mib";
         /** Revoked */
         Revoked: {
             /** Revoked */
@@ -2225,6 +3246,12 @@ export interface components {
              */
             via: "session" | "token" | "local";
         };
+        /**
+         * Shortfall
+         * @description Why a guarantee cannot be kept when all ask for theirs.
+         * @enum {string}
+         */
+        Shortfall: "above_capacity" | "above_guarantee" | "above_limit";
         /** SignedUp */
         SignedUp: {
             /**
@@ -2504,6 +3531,45 @@ export interface components {
             people: number;
             /** With More Than User Role */
             with_more_than_user_role: number;
+        };
+        /** Zone */
+        Zone: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Engine
+             * @description What runs work there: `local` is this machine.
+             */
+            engine: string;
+            /** Generation */
+            generation: number;
+            /**
+             * Id
+             * @example z01k9x3v7qzt8m2c4w6d0ef
+             */
+            id: string;
+            /**
+             * Name
+             * @example local
+             */
+            name: string;
+            /** Nodes Count */
+            nodes_count: number;
+            /** Pools Count */
+            pools_count: number;
+            /**
+             * Seen At
+             * @description When its engine last said what is there.
+             */
+            seen_at: string | null;
+        };
+        /** Zones */
+        Zones: {
+            /** Items */
+            items: components["schemas"]["Zone"][];
         };
     };
     responses: never;
@@ -2923,6 +3989,87 @@ export interface operations {
             };
         };
     };
+    list_devices: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before; leave out for the first. */
+                cursor?: string | null;
+                /** @description How many items at most. */
+                limit?: number;
+                pool?: string | null;
+                zone?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Device_"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listen: {
         parameters: {
             query?: {
@@ -3009,6 +4156,498 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_flavors: {
+        parameters: {
+            query?: {
+                organisation?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Flavors"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_flavor: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewFlavor"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Flavor"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description In conflict with what is there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tries. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_flavor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                flavor_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Flavor"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_flavor: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                "if-match"?: string | null;
+            };
+            path: {
+                flavor_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description In conflict with what is there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Changed by someone else meanwhile. */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description If-Match is missing. */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_flavor: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                "if-match"?: string | null;
+            };
+            path: {
+                flavor_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FlavorChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Flavor"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description In conflict with what is there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Changed by someone else meanwhile. */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description If-Match is missing. */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description The database does not answer. */
@@ -5292,6 +6931,282 @@ export interface operations {
             };
         };
     };
+    list_nodes: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before; leave out for the first. */
+                cursor?: string | null;
+                /** @description How many items at most. */
+                limit?: number;
+                pool?: string | null;
+                zone?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Node_"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_node: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_node: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                "if-match"?: string | null;
+            };
+            path: {
+                node_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NodeChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description In conflict with what is there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Changed by someone else meanwhile. */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description If-Match is missing. */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_organisations: {
         parameters: {
             query?: never;
@@ -5838,6 +7753,869 @@ export interface operations {
             };
             /** @description The input is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_pools: {
+        parameters: {
+            query?: {
+                zone?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pools"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_pool: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPool"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pool"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description In conflict with what is there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tries. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_pool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                pool_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pool"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_pool: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                "if-match"?: string | null;
+            };
+            path: {
+                pool_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PoolChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pool"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description In conflict with what is there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Changed by someone else meanwhile. */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description If-Match is missing. */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_queues: {
+        parameters: {
+            query?: {
+                organisation?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Queues"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_queue: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewQueue"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Queue"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description In conflict with what is there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tries. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                queue_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Queue"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_queue: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                "if-match"?: string | null;
+            };
+            path: {
+                queue_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QueueChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Queue"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description In conflict with what is there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Changed by someone else meanwhile. */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description If-Match is missing. */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_queues: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QueueChanges"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangedQueues"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description In conflict with what is there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tries. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8753,6 +11531,80 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UserSummary"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_zones: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Zones"];
                 };
             };
             /** @description The request cannot be read. */

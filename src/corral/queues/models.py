@@ -1,0 +1,205 @@
+"""What the API takes and gives about queues and flavors."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from corral.api.models import Change, Id, Input, Instant, Output, Text
+from corral.core.queues import QueuePolicy
+from corral.core.resources import UNLIMITED, WHOLE_DEVICE_MILLI, Resource
+from corral.queues.rules import Shortfall
+from corral.zones.models import Capacity
+
+MOST_CHANGES = 500
+MOST = 2**53  # what a console can count exactly
+MOST_SECONDS = 366 * 24 * 3600
+Quantity = Annotated[int, Field(ge=UNLIMITED, le=MOST)]
+Weight = Annotated[int, Field(ge=0, le=1_000_000)]
+Seconds = Annotated[int, Field(ge=0, le=MOST_SECONDS)]
+QueuePriority = Annotated[int, Field(ge=-1000, le=1000)]
+
+
+class QueuePerson(Output):
+    id: str
+    name: str
+    display_name: str
+
+
+class QueueQuota(Output):
+    """Of one resource in one pool. A limit of -1 is none; a guarantee of -1 is everything."""
+
+    pool_id: str
+    resource: Resource
+    guarantee: int = Field(description="Given back on demand; -1: everything.", examples=[2000])
+    limit: int = Field(description="Never more than this; -1: no limit.", examples=[-1])
+    weight: int = Field(description="Part of the surplus, in proportion to its siblings'.", examples=[1])
+    used: int | None = Field(description="What its work and all below it holds now; null: not known.")
+    wanted: int | None = Field(description="What its work waits for; null: not known.")
+
+
+class Queue(Output):
+    id: str = Field(examples=["q01k9x3v7qzt8m2c4w6d0ef"])
+    parent_id: str | None = Field(description="Null on the root, and where the queue above may not be seen.")
+    name: str = Field(description="Of the organisation, or of the person.", examples=["Vision Lab"])
+    organisation_id: str
+    organisation_name: str
+    person: QueuePerson | None = Field(description="Whose work it is; null: the organisation's own queue.")
+    priority: int = Field(description="Surplus goes to the highest first.")
+    policy: QueuePolicy = Field(description="fixed: neither borrows nor lends; elastic: does both.")
+    reclaim_min_runtime_seconds: int | None = Field(description="null: as the queue above.")
+    preempt_min_runtime_seconds: int | None = Field(description="null: as the queue above.")
+    custom_numbers: bool | None = Field(
+        description="Work may ask for numbers instead of a flavor; null: as the queue above."
+    )
+    colour: int = Field(description="1 to 8: its category on every page.")
+    quotas: list[QueueQuota]
+    may_change: bool = Field(description="Whether you may change what it is entitled to.")
+    created_at: Instant
+    generation: int
+
+
+class QueuePool(Output):
+    """A pool that quotas are given in."""
+
+    id: str
+    name: str
+    zone_id: str
+    zone_name: str
+    capacity: Capacity
+    simulated: bool
+
+
+class QueueWarning(Output):
+    """Promised is more than there is: some guarantee cannot be kept when all ask for theirs."""
+
+    kind: Shortfall
+    queue_id: str
+    queue_name: str
+    pool_id: str
+    pool_name: str
+    resource: Resource
+    promised: int = Field(examples=[10000])
+    available: int = Field(examples=[8000])
+    detail: str = Field(
+        examples=["The queues below Vision Lab are guaranteed 10 GPUs, it has 8 in the pool default."]
+    )
+
+
+class Queues(Output):
+    items: list[Queue] = Field(description="Parents before those below them, organisations before people.")
+    pools: list[QueuePool]
+    warnings: list[QueueWarning]
+
+
+class NewQueue(Input):
+    organisation_id: Id
+    user_id: Id
+
+
+class QuotaChange(Input):
+    """What is left out stays as it is."""
+
+    pool_id: Id
+    resource: Resource
+    guarantee: Quantity | None = None
+    limit: Quantity | None = None
+    weight: Weight | None = None
+
+
+class QueueChange(Change):
+    priority: QueuePriority | None = None
+    policy: QueuePolicy | None = None
+    reclaim_min_runtime_seconds: Seconds | None = None
+    preempt_min_runtime_seconds: Seconds | None = None
+    custom_numbers: bool | None = None
+    quotas: list[QuotaChange] = Field(default_factory=list, max_length=200)
+
+
+class OneQueueChange(QueueChange):
+    """A change of one queue among several."""
+
+    queue_id: Id
+    generation: int | None = Field(None, ge=1, description="That was read; left out: any.")
+
+
+class QueueChanges(Input):
+    changes: list[OneQueueChange] = Field(min_length=1, max_length=MOST_CHANGES)
+    dry_run: bool = Field(False, description="Only say what would be and what is wrong with it.")
+
+
+class ChangedQueues(Output):
+    dry_run: bool
+    items: list[Queue] = Field(description="The queues that were named, as they are then.")
+    warnings: list[QueueWarning] = Field(description="All that you may see, after the change.")
+
+
+FlavorName = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=60, pattern=r"^[a-z0-9]+(?:[.-][a-z0-9]+)*$"),
+    Field(description="Lower-case letters, digits, single . - between them.", examples=["gpu-8g"]),
+]
+Mode = Literal["whole", "vgpu", "shared", "mig"]
+CpuMilli = Annotated[int, Field(ge=1, le=10_000_000, examples=[4000])]
+MemoryMib = Annotated[int, Field(ge=1, le=1_000_000_000, examples=[16384])]
+Model = Annotated[str, StringConstraints(min_length=1, max_length=120)]
+Places = Annotated[list[Id], Field(max_length=200)]
+
+
+class FlavorGpu(Input):
+    """`count` whole GPUs, or as many slices on different ones: by memory, fraction or MIG profile."""
+
+    count: int = Field(1, ge=1, le=1024)
+    memory_mib: MemoryMib | None = Field(None, examples=[8192])
+    fraction_milli: int | None = Field(None, ge=1, le=WHOLE_DEVICE_MILLI, examples=[None])
+    compute_percent: int = Field(0, ge=0, le=100)
+    profile: Annotated[str, StringConstraints(min_length=1, max_length=40)] | None = Field(
+        None, examples=[None]
+    )
+    models: list[Model] = Field(default_factory=list, max_length=50, description="Empty: any.", examples=[[]])
+    mode: Mode | None = Field(None, description="Left out: whole, mig with a profile, else vgpu.")
+
+
+class FlavorPlace(Output):
+    id: str
+    name: str
+
+
+class Flavor(Output):
+    id: str = Field(examples=["f01k9x3v7qzt8m2c4w6d0ef"])
+    name: str = Field(examples=["gpu-8g"])
+    description: str
+    cpu_milli: int
+    memory_mib: int
+    gpu: FlavorGpu | None
+    enabled: bool
+    preset: bool = Field(description="Corral made it from the first machine it saw; change it as you like.")
+    organisations: list[FlavorPlace] = Field(
+        description="Who may use it, with all below them; as far as you may see."
+    )
+    may_change: bool
+    created_at: Instant
+    generation: int
+
+
+class Flavors(Output):
+    items: list[Flavor] = Field(description="Without GPUs first, the smaller before the larger.")
+
+
+class NewFlavor(Input):
+    name: FlavorName
+    description: Text = ""
+    cpu_milli: CpuMilli
+    memory_mib: MemoryMib
+    gpu: FlavorGpu | None = None
+    organisation_ids: Places = Field(min_length=1, description="Who may use it, with all below them.")
+    enabled: bool = True
+
+
+class FlavorChange(Change):
+    name: FlavorName | None = None
+    description: Text | None = None
+    cpu_milli: CpuMilli | None = None
+    memory_mib: MemoryMib | None = None
+    gpu: FlavorGpu | None = Field(None, description="null: no GPU.")
+    organisation_ids: Places | None = None
+    enabled: bool | None = None

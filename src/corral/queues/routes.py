@@ -1,0 +1,118 @@
+"""Queues and flavors over HTTP."""
+
+from typing import Annotated, cast
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from corral.api.callers import Caller, Requires
+from corral.api.models import Id
+from corral.api.once import CreatedOnce, Db
+from corral.api.versions import IfMatch, tagged
+from corral.core.permissions import Permission
+from corral.queues import flavor_management as flavors
+from corral.queues import management
+from corral.queues.models import (
+    ChangedQueues,
+    Flavor,
+    FlavorChange,
+    Flavors,
+    NewFlavor,
+    NewQueue,
+    Queue,
+    QueueChange,
+    QueueChanges,
+    Queues,
+)
+from corral.queues.use import UseOfQueues
+
+router = APIRouter(tags=["queues"])
+
+Reader = Annotated[Caller, Requires(Permission.QUEUES_READ)]
+Manager = Annotated[Caller, Requires(Permission.QUEUES_MANAGE)]
+FlavorReader = Annotated[Caller, Requires(Permission.FLAVORS_READ)]
+FlavorManager = Annotated[Caller, Requires(Permission.FLAVORS_MANAGE)]
+
+
+async def _use(request: Request) -> UseOfQueues | None:
+    return cast("UseOfQueues | None", getattr(request.app.state, "use_of_queues", None))
+
+
+UseHere = Annotated[UseOfQueues | None, Depends(_use)]
+
+
+@router.get("/queues")
+async def list_queues(database: Db, use: UseHere, caller: Reader, organisation: Id | None = None) -> Queues:
+    """The queue tree with what each is entitled to, and where more is promised than there is."""
+    return await database.scan(management.list_queues, caller, organisation, use)
+
+
+@router.post("/queues", status_code=201)
+async def create_queue(once: CreatedOnce, caller: Manager, new: NewQueue) -> Queue:
+    """A person's queue in an organisation. It comes by itself with their first work there."""
+    return await once.create(caller, management.create_queue, new)
+
+
+@router.post("/queues/changes")
+async def change_queues(database: Db, use: UseHere, caller: Manager, wanted: QueueChanges) -> ChangedQueues:
+    """Changes several queues, all or none; a dry run only says what would be."""
+    work = database.scan if wanted.dry_run else database.write
+    return await work(management.change_queues, caller, wanted, use)
+
+
+@router.get("/queues/{queue_id}")
+async def get_queue(database: Db, use: UseHere, caller: Reader, queue_id: Id, response: Response) -> Queue:
+    """One queue."""
+    return tagged(response, await database.scan(management.get_queue, caller, queue_id, use))
+
+
+@router.patch("/queues/{queue_id}")
+async def change_queue(
+    database: Db,
+    use: UseHere,
+    caller: Manager,
+    queue_id: Id,
+    change: QueueChange,
+    expected: IfMatch,
+    response: Response,
+) -> Queue:
+    """Changes what a queue is entitled to."""
+    changed = await database.write(management.change_queue, caller, queue_id, change, expected, use)
+    return tagged(response, changed)
+
+
+@router.get("/flavors")
+async def list_flavors(database: Db, caller: FlavorReader, organisation: Id | None = None) -> Flavors:
+    """What work can choose from; with an organisation, what its work may use."""
+    return await database.scan(flavors.list_flavors, caller, organisation)
+
+
+@router.post("/flavors", status_code=201)
+async def create_flavor(once: CreatedOnce, caller: FlavorManager, new: NewFlavor) -> Flavor:
+    """Makes a flavor."""
+    return await once.create(caller, flavors.create_flavor, new)
+
+
+@router.get("/flavors/{flavor_id}")
+async def get_flavor(database: Db, caller: FlavorReader, flavor_id: Id, response: Response) -> Flavor:
+    """One flavor."""
+    return tagged(response, await database.scan(flavors.get_flavor, caller, flavor_id))
+
+
+@router.patch("/flavors/{flavor_id}")
+async def change_flavor(
+    database: Db,
+    caller: FlavorManager,
+    flavor_id: Id,
+    change: FlavorChange,
+    expected: IfMatch,
+    response: Response,
+) -> Flavor:
+    """Changes a flavor for new work; what runs keeps what it asked for."""
+    changed = await database.write(flavors.change_flavor, caller, flavor_id, change, expected)
+    return tagged(response, changed)
+
+
+@router.delete("/flavors/{flavor_id}", status_code=204)
+async def delete_flavor(database: Db, caller: FlavorManager, flavor_id: Id, expected: IfMatch) -> None:
+    """Deletes a flavor; work that was started with it keeps what it asked for."""
+    await database.write(flavors.delete_flavor, caller, flavor_id, expected)

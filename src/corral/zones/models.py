@@ -1,0 +1,180 @@
+"""What the API takes and gives about zones, pools, nodes and devices."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from corral.api.models import Change, Id, Input, Instant, Name, Output, storable
+from corral.api.pages import MOST
+from corral.core.nodes import NODE_LEVEL, Arrangement
+from corral.core.resources import WHOLE_DEVICE_MILLI
+from corral.zones.rules import DeviceHealth
+
+OWN_LABELS = "corral."
+MOST_LABELS = 20
+Strength = Literal["none", "hook", "driver", "kernel", "hardware"]
+LabelText = Annotated[str, StringConstraints(min_length=1, max_length=120), AfterValidator(storable)]
+
+
+def _not_ours(labels: Mapping[str, str]) -> Mapping[str, str]:
+    taken = sorted(key for key in labels if key.startswith(OWN_LABELS))
+    if taken:
+        raise ValueError(f"labels that begin with {OWN_LABELS} are Corral's own")
+    return labels
+
+
+Labels = Annotated[
+    dict[LabelText, LabelText],
+    Field(max_length=MOST_LABELS, examples=[{"gpu": "h100"}]),
+    AfterValidator(_not_ours),
+]
+
+
+class PoolTopology(Input):
+    """How near nodes are to each other: keys of node labels, the widest level first."""
+
+    name: LabelText
+    levels: list[LabelText] = Field(min_length=1, max_length=8, examples=[["block", "rack"]])
+
+
+def _levels_once(topologies: list[PoolTopology]) -> list[PoolTopology]:
+    names = [one.name for one in topologies]
+    if len(set(names)) != len(names):
+        raise ValueError("a topology is named twice")
+    for one in topologies:
+        if len(set(one.levels)) != len(one.levels) or NODE_LEVEL in one.levels:
+            raise ValueError(f"levels are named once, and {NODE_LEVEL} is always the last one")
+    return topologies
+
+
+Topologies = Annotated[list[PoolTopology], Field(max_length=8), AfterValidator(_levels_once)]
+Unit = Annotated[int, Field(ge=1, le=WHOLE_DEVICE_MILLI)]
+Reservations = Annotated[int, Field(ge=0, le=1000)]
+
+
+class Capacity(Output):
+    """What nodes have that are there, with their healthy devices."""
+
+    gpu_milli: int = Field(description="1000 for each GPU.", examples=[8000])
+    cpu_milli: int = Field(examples=[64000])
+    memory_mib: int = Field(examples=[524288])
+
+
+class Pool(Output):
+    id: str = Field(examples=["p01k9x3v7qzt8m2c4w6d0ef"])
+    zone_id: str
+    zone_name: str
+    name: str = Field(examples=["dgx"])
+    labels: dict[str, str] = Field(
+        description="Nodes that carry all of them are in it; {}: all that are left."
+    )
+    arrangement: Arrangement
+    unit_gpu_milli: int = Field(description="The grain in which surplus GPUs are divided.")
+    priority_across_queues: bool = Field(
+        description="Work preempts lower priorities of every queue, not only of its own."
+    )
+    reservations: int = Field(description="How many of the first that wait get a time nobody may push back.")
+    topologies: list[PoolTopology]
+    least_strength: Strength = Field(description="Isolation that slices here need at least.")
+    nodes_count: int
+    simulated: bool = Field(description="Some of its devices are simulated: they compute nothing.")
+    capacity: Capacity
+    created_at: Instant
+    generation: int
+
+
+class Pools(Output):
+    items: list[Pool] = Field(description="By zone, the oldest first.")
+
+
+class NewPool(Input):
+    zone_id: Id
+    name: Name
+    labels: Labels
+    arrangement: Arrangement = Arrangement.PACKING
+    unit_gpu_milli: Unit = WHOLE_DEVICE_MILLI
+    priority_across_queues: bool = False
+    reservations: Reservations = 0
+    topologies: Topologies = Field(default_factory=list)
+    least_strength: Strength = "none"
+
+
+class PoolChange(Change):
+    name: Name | None = None
+    labels: Labels | None = Field(None, description="Moves the nodes that carry them into it.")
+    arrangement: Arrangement | None = None
+    unit_gpu_milli: Unit | None = None
+    priority_across_queues: bool | None = None
+    reservations: Reservations | None = None
+    topologies: Topologies | None = None
+    least_strength: Strength | None = None
+
+
+class Zone(Output):
+    id: str = Field(examples=["z01k9x3v7qzt8m2c4w6d0ef"])
+    name: str = Field(examples=["local"])
+    engine: str = Field(description="What runs work there: `local` is this machine.")
+    seen_at: Instant | None = Field(description="When its engine last said what is there.")
+    pools_count: int
+    nodes_count: int
+    created_at: Instant
+    generation: int
+
+
+class Zones(Output):
+    items: list[Zone]
+
+
+class Device(Output):
+    id: str = Field(examples=["GPU-5d8e7f12"])
+    node_id: str
+    node_name: str
+    pool_id: str
+    pool_name: str
+    index: int = Field(description="The number by which programs on the node know it.")
+    vendor: str = Field(examples=["NVIDIA"])
+    model: str = Field(examples=["H100-80GB"])
+    memory_mib: int = Field(examples=[81920])
+    mode: str = Field(description="What it may be used for: any, whole, shared or mig.")
+    health: DeviceHealth
+    simulated: bool = Field(description="It schedules and meters; code computes on the CPU.")
+    facts: dict[str, Any]
+
+
+class Node(Output):
+    id: str = Field(examples=["n01k9x3v7qzt8m2c4w6d0ef"])
+    zone_id: str
+    zone_name: str
+    pool_id: str
+    pool_name: str
+    name: str = Field(examples=["dgx-01"])
+    state: Literal["ready", "lost"]
+    cordoned: bool = Field(description="It gets no new work; what runs there stays.")
+    cpu_milli: int
+    memory_mib: int
+    disk_mib: int | None
+    pods: int = Field(description="How many replicas fit at most.")
+    labels: dict[str, str]
+    taints: list[str]
+    simulated: bool = Field(description="Some of its devices are simulated.")
+    devices: list[Device]
+    facts: dict[str, Any]
+    seen_at: Instant
+    created_at: Instant
+    generation: int
+
+
+class NodeChange(Change):
+    cordoned: bool | None = None
+
+
+class NodeQuery(Input):
+    """Filters are combined: all of them must fit."""
+
+    zone: Id | None = None
+    pool: Id | None = None
+    cursor: str | None = Field(
+        None, max_length=600, description="`next_cursor` of the page before; leave out for the first."
+    )
+    limit: int = Field(50, ge=1, le=MOST, description="How many items at most.")
