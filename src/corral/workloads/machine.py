@@ -1,0 +1,386 @@
+"""The life of a workload: what an event makes of it, and what the engine must be told then. Without I/O.
+
+    step = handle(life, event)
+    step.life           the workload afterwards
+    step.because        why its state changed, if it did
+    step.instructions   what the engine is told now
+
+What must be told follows from the life alone (`instructions_for`): after a crash between writing a step down
+and telling the engine, the next turn tells it again. Engines take the same word twice.
+
+An attempt runs all replicas of a workload together. Its **fate** is what it will end as once that is decided:
+the first of a person's stop, a suspension, a replica's failure or loss; a person's stop overrides the others.
+When the last replica is gone, the fate becomes the next state.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from corral.core.plans import Action
+from corral.workloads.reasons import Because, Why
+from corral.workloads.states import LEAVING, OVER, WAITING, State, Wanted
+
+MOST_LOSSES = 5
+FIRST_PAUSE_SECONDS = 5
+LONGEST_PAUSE_SECONDS = 300
+
+
+class Phase(StrEnum):
+    """Of one replica of the live attempt. `granted` has its place; the engine may not know of it yet."""
+
+    GRANTED = "granted"
+    STARTING = "starting"
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+class End(StrEnum):
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    LEFT = "left"
+    REFUSED = "refused"
+    LOST = "lost"
+
+
+class Fate(StrEnum):
+    SUSPEND = "suspend"
+    STOP = "stop"
+    FAIL = "fail"
+    TRY_AGAIN = "try_again"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    number: int
+    phase: Phase = Phase.GRANTED
+    end: End | None = None
+    said_done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """`failures` and `losses` count attempts that ended so; `pause_seconds` is the wait before the next.
+
+    `told` is written down before the engine is asked to end replicas: from then on there is no way back.
+    """
+
+    state: State = State.QUEUED
+    wanted: Wanted = Wanted.RUN
+    attempt: int = 0
+    members: tuple[Member, ...] = ()
+    fate: Fate | None = None
+    fate_because: Because | None = None
+    retries: int = 0
+    failures: int = 0
+    losses: int = 0
+    pause_seconds: int = 0
+    told: bool = False
+
+
+# Events
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """The scheduler gave every replica its place: a new attempt begins."""
+
+    replicas: int
+    nodes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A person asks for something."""
+
+    wanted: Wanted
+    by: str
+    by_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The scheduler takes its place for another workload, or for none."""
+
+    rule: Action
+    for_workload: str | None = None
+    for_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The workload that its place was taken for no longer needs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The engine is about to be asked to end its replicas."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The engine reports that a replica starts or runs."""
+
+    number: int
+    phase: Phase
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The engine reports that a replica has ended, and how; told once for each replica of an attempt."""
+
+    number: int
+    end: End
+    exit_code: int | None = None
+    signal: int | None = None
+    out_of_memory: bool = False
+    timed_out: bool = False
+    said_done: bool = False
+    detail: str = ""
+    memory_mib: int = 0
+    time_limit_seconds: int = 0
+
+
+Event = Granted | Asked | Taken | Kept | Told | Seen | Ended
+
+
+# Instructions
+
+
+@dataclass(frozen=True, slots=True)
+class StartMembers:
+    numbers: tuple[int, ...]
+    resume: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TellMembers:
+    """To save and go within the grace."""
+
+    numbers: tuple[int, ...]
+
+
+Instruction = StartMembers | TellMembers
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    life: Life
+    because: Because | None = None
+    instructions: tuple[Instruction, ...] = field(default=())
+
+
+class ImpossibleEventError(Exception):
+    """An event that cannot happen in this state: whoever made it did not look."""
+
+
+def handle(life: Life, event: Event) -> Step:
+    """What becomes of a workload. The same event twice changes nothing the second time."""
+    match event:
+        case Granted():
+            return _granted(life, event)
+        case Asked():
+            return _asked(life, event)
+        case Taken():
+            return _taken(life, event)
+        case Kept():
+            return _kept(life)
+        case Told():
+            return Step(replace(life, told=life.state in LEAVING), None, instructions_for(life))
+        case Seen():
+            return _seen(life, event)
+        case Ended():
+            return _ended(life, event)
+
+
+def instructions_for(life: Life) -> tuple[Instruction, ...]:
+    """What the engine must have been told by now; repeating it changes nothing."""
+    if life.state in LEAVING:
+        told = tuple(one.number for one in life.members if one.phase in {Phase.STARTING, Phase.RUNNING})
+        return (TellMembers(told),) if told else ()
+    unknown = tuple(one.number for one in life.members if one.phase is Phase.GRANTED)
+    return (StartMembers(unknown, resume=life.attempt > 1),) if unknown else ()
+
+
+def may_start(life: Life) -> bool:
+    """Whether the scheduler may give it a place."""
+    return life.state in WAITING and life.wanted is Wanted.RUN
+
+
+def _granted(life: Life, event: Granted) -> Step:
+    if not may_start(life):
+        raise ImpossibleEventError(f"{life.state} work that is to {life.wanted} was given a place")
+    members = tuple(Member(number) for number in range(event.replicas))
+    begun = replace(
+        life, state=State.STARTING, attempt=life.attempt + 1, members=members, fate=None, fate_because=None
+    )
+    return _step(begun, Because(Why.PLACED, {"nodes": ", ".join(sorted(set(event.nodes)))}))
+
+
+def _asked(life: Life, event: Asked) -> Step:
+    facts = {"by": event.by, "by_name": event.by_name}
+    match event.wanted:
+        case Wanted.STOP:
+            return _stop(life, Because(Why.ASKED_TO_STOP, facts))
+        case Wanted.SUSPEND:
+            return _suspend_by_hand(life, Because(Why.ASKED_TO_SUSPEND, facts))
+        case Wanted.RUN:
+            return _resume(life, Because(Why.ASKED_TO_RESUME, facts))
+
+
+def _stop(life: Life, because: Because) -> Step:
+    if life.state in OVER or life.fate is Fate.STOP:
+        return Step(life, None, instructions_for(life))
+    if life.state in WAITING:
+        return _step(replace(life, state=State.STOPPED, wanted=Wanted.STOP), because)
+    return _leave(replace(life, wanted=Wanted.STOP), Fate.STOP, because)
+
+
+def _suspend_by_hand(life: Life, because: Because) -> Step:
+    if life.state in OVER or life.wanted is not Wanted.RUN:
+        return Step(life, None, instructions_for(life))
+    held = replace(life, wanted=Wanted.SUSPEND)
+    if life.state in WAITING:
+        return _step(replace(held, state=State.SUSPENDED), because)
+    if life.fate is not None:
+        # On its way out already; what is wanted decides where it ends up.
+        return Step(held, None, instructions_for(held))
+    return _leave(held, Fate.SUSPEND, because)
+
+
+def _resume(life: Life, because: Because) -> Step:
+    """Suspended work goes on; work that was stopped or failed gets another chance in its old workspace."""
+    if life.state in {State.SUCCEEDED, State.DELETED} or (
+        life.wanted is Wanted.RUN and life.state is not State.FAILED
+    ):
+        return Step(life, None, instructions_for(life))
+    if life.state in OVER | WAITING:
+        again = replace(
+            life, state=State.QUEUED, wanted=Wanted.RUN, failures=0, losses=0, pause_seconds=0, members=()
+        )
+        return _step(again, because)
+    if life.fate is Fate.STOP:
+        return Step(life, None, instructions_for(life))
+    going_on = replace(life, wanted=Wanted.RUN)
+    return Step(going_on, None, instructions_for(going_on))
+
+
+def _taken(life: Life, event: Taken) -> Step:
+    if life.state not in {State.STARTING, State.RUNNING}:
+        return Step(life, None, instructions_for(life))
+    facts = {"rule": event.rule.value, "for": event.for_workload, "for_name": event.for_name}
+    return _leave(life, Fate.SUSPEND, Because(Why.TAKEN, facts))
+
+
+def _kept(life: Life) -> Step:
+    taken = life.fate_because
+    if life.state is not State.SUSPENDING or life.told or taken is None or taken.why is not Why.TAKEN:
+        return Step(life, None, instructions_for(life))
+    all_run = all(one.phase in {Phase.RUNNING, Phase.ENDED} for one in life.members)
+    state = State.RUNNING if all_run else State.STARTING
+    facts = {"for": taken.facts["for"], "for_name": taken.facts["for_name"]}
+    return _step(replace(life, state=state, fate=None, fate_because=None), Because(Why.KEPT, facts))
+
+
+def _seen(life: Life, event: Seen) -> Step:
+    member = life.members[event.number]
+    if member.phase is Phase.ENDED or list(Phase).index(event.phase) <= list(Phase).index(member.phase):
+        return Step(life, None, instructions_for(life))
+    seen = _with(life, replace(member, phase=event.phase))
+    if seen.state is State.STARTING and all(
+        one.phase in {Phase.RUNNING, Phase.ENDED} for one in seen.members
+    ):
+        return _step(replace(seen, state=State.RUNNING), Because(Why.ALL_RUN))
+    return Step(seen, None, instructions_for(seen))
+
+
+def _ended(life: Life, event: Ended) -> Step:
+    member = life.members[event.number]
+    if member.phase is Phase.ENDED:
+        return Step(life, None, instructions_for(life))
+    after = _with(life, replace(member, phase=Phase.ENDED, end=event.end, said_done=event.said_done))
+    because = None
+    if after.fate is None and event.end is not End.SUCCEEDED:
+        after, because = _doom(after, event)
+    if all(one.phase is Phase.ENDED for one in after.members):
+        return _close(after)
+    if after.fate is not None and after.state not in LEAVING:
+        what = because.sentence() if because else ""
+        told = Because(Why.MEMBER_ENDED, {"replica": event.number, "what": what.rstrip(".")})
+        return _step(replace(after, state=State.STOPPING), told)
+    return Step(after, None, instructions_for(after))
+
+
+def _doom(life: Life, event: Ended) -> tuple[Life, Because]:
+    """A replica that ended otherwise than well decides what becomes of the attempt."""
+    because = why_ended(event)
+    if event.end in {End.LOST, End.LEFT, End.REFUSED}:
+        life, again = replace(life, losses=life.losses + 1), life.losses + 1 < MOST_LOSSES
+        number, most = life.losses, MOST_LOSSES - 1
+    else:
+        life, again = (
+            replace(life, failures=life.failures + 1),
+            life.failures < life.retries and not event.timed_out,
+        )
+        number, most = life.failures, life.retries
+    if again:
+        told = Because(Why.TRIES_AGAIN, {"after": because.as_dict(), "number": number, "most": most})
+        return replace(life, fate=Fate.TRY_AGAIN, fate_because=told), because
+    return replace(life, fate=Fate.FAIL, fate_because=because), because
+
+
+def why_ended(event: Ended) -> Because:
+    facts = {"replica": event.number, "detail": event.detail or None}
+    if event.end in {End.LOST, End.LEFT}:
+        return Because(Why.LOST, facts)
+    if event.end is End.REFUSED:
+        return Because(Why.REFUSED, facts | {"detail": event.detail})
+    if event.timed_out:
+        return Because(Why.TIME_LIMIT, facts | {"time_limit_seconds": event.time_limit_seconds})
+    if event.out_of_memory:
+        return Because(Why.OUT_OF_MEMORY, facts | {"memory_mib": event.memory_mib})
+    if event.signal is not None:
+        return Because(Why.KILLED, facts | {"signal": event.signal})
+    return Because(Why.EXITED, facts | {"exit_code": event.exit_code})
+
+
+def _close(life: Life) -> Step:
+    """The last replica is gone."""
+    over = replace(life, fate=None, fate_because=None, pause_seconds=0, told=False)
+    if life.fate is None:
+        return _step(replace(over, state=State.SUCCEEDED), Because(Why.ENDED_WELL))
+    if life.fate in {Fate.SUSPEND, Fate.STOP} and any(one.said_done for one in life.members):
+        return _step(replace(over, state=State.SUCCEEDED), Because(Why.SAID_DONE))
+    because = life.fate_because
+    if life.wanted is Wanted.STOP:
+        return _step(replace(over, state=State.STOPPED), because)
+    if life.fate is Fate.FAIL:
+        return _step(replace(over, state=State.FAILED), because)
+    if life.wanted is Wanted.SUSPEND:
+        return _step(replace(over, state=State.SUSPENDED), because)
+    if life.fate is Fate.TRY_AGAIN:
+        return _step(replace(over, state=State.QUEUED, pause_seconds=_pause(life)), because)
+    if because is not None and because.why is Why.ASKED_TO_SUSPEND:
+        # A person suspended it and let it go on before it had left.
+        return _step(replace(over, state=State.QUEUED), because)
+    return _step(replace(over, state=State.SUSPENDED), because)
+
+
+def _pause(life: Life) -> int:
+    return min(FIRST_PAUSE_SECONDS * 2 ** (life.failures + life.losses - 1), LONGEST_PAUSE_SECONDS)
+
+
+def _leave(life: Life, fate: Fate, because: Because) -> Step:
+    state = State.STOPPING if fate is Fate.STOP else State.SUSPENDING
+    leaving = replace(life, state=state, fate=fate, fate_because=because)
+    return _step(leaving, because)
+
+
+def _with(life: Life, member: Member) -> Life:
+    return replace(
+        life, members=tuple(member if one.number == member.number else one for one in life.members)
+    )
+
+
+def _step(life: Life, because: Because | None) -> Step:
+    return Step(life, because, instructions_for(life))

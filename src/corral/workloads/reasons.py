@@ -1,0 +1,93 @@
+"""Why a workload is in its state: a kind, the facts that go with it, and the sentence they make.
+
+Facts are stored, sentences are made from them: so the command and the console can say them in their own
+language, and a search finds all that were preempted for the same workload.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from corral.core.plans import Action
+
+
+class Why(StrEnum):
+    SUBMITTED = "submitted"
+    PLACED = "placed"
+    ALL_RUN = "all_run"
+    ASKED_TO_STOP = "asked_to_stop"
+    ASKED_TO_SUSPEND = "asked_to_suspend"
+    ASKED_TO_RESUME = "asked_to_resume"
+    TAKEN = "taken"
+    KEPT = "kept"
+    MEMBER_ENDED = "member_ended"
+    ENDED_WELL = "ended_well"
+    SAID_DONE = "said_done"
+    LEFT = "left"
+    EXITED = "exited"
+    KILLED = "killed"
+    OUT_OF_MEMORY = "out_of_memory"
+    TIME_LIMIT = "time_limit"
+    LOST = "lost"
+    REFUSED = "refused"
+    TRIES_AGAIN = "tries_again"
+    DELETED = "deleted"
+
+
+_TAKEN_BY = {
+    Action.RECLAIM: "{for_name} takes back what its queue is guaranteed",
+    Action.PREEMPT: "{for_name} has a higher priority",
+    Action.CONSOLIDATE: "it moves to make room for {for_name}",
+    Action.EVICT_STALE_GANGS: "too few of its replicas were left for too long",
+}
+_SENTENCES = {
+    Why.SUBMITTED: "Submitted.",
+    Why.PLACED: "Placed on {nodes}.",
+    Why.ALL_RUN: "Every replica runs.",
+    Why.ASKED_TO_STOP: "{by_name} stopped it.",
+    Why.ASKED_TO_SUSPEND: "{by_name} suspended it.",
+    Why.ASKED_TO_RESUME: "{by_name} let it go on.",
+    Why.KEPT: "It stays: {for_name} no longer needs its place.",
+    Why.MEMBER_ENDED: "Replica {replica} ended ({what}); the others are ended too.",
+    Why.ENDED_WELL: "Every replica ended with exit code 0.",
+    Why.SAID_DONE: "It said that it is done.",
+    Why.LEFT: "It left its place.",
+    Why.EXITED: "Replica {replica} ended with exit code {exit_code}.",
+    Why.KILLED: "Replica {replica} was ended by signal {signal}.",
+    Why.OUT_OF_MEMORY: "Replica {replica} ran out of memory at its limit of {memory_mib} MiB.",
+    Why.TIME_LIMIT: "It reached its time limit of {time_limit_seconds} s.",
+    Why.LOST: "Replica {replica} was lost with its node or its supervisor.",
+    Why.REFUSED: "It could not be started: {detail}.",
+    Why.DELETED: "{by_name} deleted it.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Because:
+    why: Why
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"why": self.why.value, **self.facts}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> "Because":
+        facts = dict(stored)
+        return cls(Why(facts.pop("why")), facts)
+
+    def sentence(self) -> str:
+        match self.why:
+            case Why.TAKEN:
+                return f"Suspended: {_TAKEN_BY[Action(self.facts['rule'])].format(**self._named())}."
+            case Why.TRIES_AGAIN:
+                what = Because.from_dict(self.facts["after"]).sentence()
+                return f"{what} It is tried again ({self.facts['number']} of {self.facts['most']})."
+            case Why.EXITED | Why.KILLED if detail := self.facts.get("detail"):
+                return f"{_SENTENCES[self.why].format(**self._named())[:-1]}: {detail}."
+            case _:
+                return _SENTENCES[self.why].format(**self._named())
+
+    def _named(self) -> dict[str, Any]:
+        names = {"by_name": "Corral", "for_name": "other work"}
+        return names | {name: value for name, value in self.facts.items() if value is not None}
