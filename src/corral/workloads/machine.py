@@ -367,7 +367,8 @@ def _close(life: Life) -> Step:
 
 
 def _pause(life: Life) -> int:
-    return min(FIRST_PAUSE_SECONDS * 2 ** (life.failures + life.losses - 1), LONGEST_PAUSE_SECONDS)
+    before = life.failures + life.losses - 1
+    return min(FIRST_PAUSE_SECONDS << before, LONGEST_PAUSE_SECONDS)
 
 
 def _leave(life: Life, fate: Fate, because: Because) -> Step:

@@ -1,0 +1,112 @@
+"""What every kind of workload says about itself: what it needs, how many, how important, for how long.
+
+The document carries its version. A stored one of an older version is lifted by the functions in `_LIFTS`, one
+version at a time, when it is read; it is never rewritten.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
+
+from corral.api.models import Id, Input, storable
+from corral.core import quantities
+from corral.core.workloads import DeviceRequest, Request
+
+VERSION = 1
+MOST_REPLICAS = 1000
+LARGEST = 2**31 - 1
+
+
+def _from_text(parse: Callable[[str], int]) -> BeforeValidator:
+    return BeforeValidator(
+        lambda value: parse(value) if isinstance(value, str) else value, json_schema_input_type=int | str
+    )
+
+
+Millicores = Annotated[int, Field(ge=1, le=LARGEST), _from_text(quantities.millicores)]
+Mebibytes = Annotated[int, Field(ge=1, le=LARGEST), _from_text(quantities.mebibytes)]
+Seconds = Annotated[int, Field(ge=1, le=10 * 365 * 86400), _from_text(quantities.seconds)]
+WorkName = Annotated[
+    str,
+    StringConstraints(
+        min_length=1, max_length=80, pattern=r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
+    ),
+    Field(examples=["resnet-50"]),
+]
+Word = Annotated[str, StringConstraints(min_length=1, max_length=120), AfterValidator(storable)]
+
+
+class Gpu(Input):
+    """`count` whole GPUs; with a size, slices of that size on as many different ones."""
+
+    count: int = Field(1, ge=1, le=1024)
+    memory_mib: Mebibytes | None = Field(None, description="The slice's memory.", examples=[8192, "8Gi"])
+    fraction_milli: int | None = Field(None, ge=1, le=999, description="The slice as part of a GPU.")
+    profile: Word | None = Field(None, description="A MIG profile.", examples=["1g.10gb"])
+    compute_percent: int = Field(0, ge=0, le=100, description="Of a slice; 0 is unlimited.")
+    models: list[Word] = Field([], max_length=20, description="Any of these; empty for all.")
+
+    @model_validator(mode="after")
+    def _one_size(self) -> Self:
+        given = [self.memory_mib, self.fraction_milli, self.profile]
+        if sum(one is not None for one in given) > 1:
+            raise ValueError("give one of memory_mib, fraction_milli and profile")
+        return self
+
+
+class Resources(Input):
+    """What one replica needs. Numbers are in the unit of the field; text may have its own (`8Gi`, `500m`)."""
+
+    cpu_milli: Millicores = Field(examples=[2000, "2"])
+    memory_mib: Mebibytes = Field(examples=[4096, "4Gi"])
+    gpu: Gpu | None = None
+
+    def request(self) -> Request:
+        gpu = self.gpu
+        if gpu is None:
+            return Request(self.cpu_milli, self.memory_mib)
+        devices = DeviceRequest(
+            gpu.count, gpu.memory_mib, gpu.fraction_milli, gpu.compute_percent, tuple(gpu.models), gpu.profile
+        )
+        return Request(self.cpu_milli, self.memory_mib, devices)
+
+
+class WorkSpec(Input):
+    """The part of a document that all kinds share."""
+
+    version: Literal[1] = 1
+    name: WorkName
+    organisation_id: Id | None = Field(
+        None, description="Whose work it is; left out when you belong to one organisation only."
+    )
+    flavor: Word | None = Field(None, description="Its name or id; or give `resources`.")
+    resources: Resources | None = None
+    replicas: int = Field(1, ge=1, le=MOST_REPLICAS, description="They start together, or not at all.")
+    priority: int | None = Field(None, ge=1, le=5, description="Up to your own; left out: your own.")
+    preemptible: bool = Field(
+        True, description="May be suspended to give others their share; false stays within the guarantee."
+    )
+    pools: list[Word] = Field([], max_length=20, description="In order of preference; empty for any.")
+    time_limit_seconds: Seconds | None = Field(None, examples=[7200, "2h"])
+    grace_seconds: int = Field(
+        30, ge=0, le=3600, description="Between being told to go and being ended.", examples=[30]
+    )
+    retries: int = Field(0, ge=0, le=100, description="How often it is tried again after it failed.")
+
+    @model_validator(mode="after")
+    def _one_measure(self) -> Self:
+        if self.flavor is not None and self.resources is not None:
+            raise ValueError("give a flavor or resources, not both")
+        return self
+
+
+_LIFTS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+
+
+def lifted(stored: Mapping[str, Any], version: int) -> dict[str, Any]:
+    """A stored document as this version writes it."""
+    document = dict(stored)
+    for step in range(version, VERSION):
+        document = _LIFTS[step](document)
+    return document | {"version": VERSION}
