@@ -96,7 +96,7 @@ async def test_quotas_that_were_set_are_the_schedulers(campus: Campus) -> None:
     await campus.database.write(give)
     quotas = (await queues_of(campus))[queue_id].quotas[pool.name]
     assert quotas[Resource.GPU_MILLI] == Quota(2000, 4000, 3)
-    assert quotas[Resource.CPU_MILLI] == Quota(0, -1, 1)
+    assert quotas[Resource.CPU_MILLI] == Quota(0, -1, 3)
 
 
 async def test_move_of_an_organisation_moves_its_queue(campus: Campus) -> None:

@@ -41,4 +41,9 @@ ACTIONS: dict[str, str] = {
     "token.revoke": "Revoked a personal access token",
     "user.change": "Changed a person's details, priority or state",
     "user.create": "Created a person's account",
+    "workload.create": "Submitted work",
+    "workload.delete": "Deleted work that is over",
+    "workload.resume": "Let work go on",
+    "workload.stop": "Stopped work",
+    "workload.suspend": "Suspended work",
 }

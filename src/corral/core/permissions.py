@@ -32,3 +32,6 @@ class Permission(StrEnum):
     QUEUES_MANAGE = "queues.manage", "Divide an organisation's share among those below it and its people"
     FLAVORS_READ = "flavors.read", "See the flavors that work can choose from"
     FLAVORS_MANAGE = "flavors.manage", "Create, change and delete flavors"
+    WORKLOADS_RUN = "workloads.run", "Run work, and stop, suspend and resume one's own"
+    WORKLOADS_READ = "workloads.read", "See everyone's work, its output and what it uses"
+    WORKLOADS_MANAGE = "workloads.manage", "Stop, suspend, resume and delete everyone's work"

@@ -68,7 +68,8 @@ class Run:
     What comes after `since` is said of ended runs, apart from `started` and `notes`. `detail` says in words
     what happened. `exit_code` and `signal` exclude each other; neither is known of a run that was lost or
     refused. `started` and `ended` are when its processes began and were gone; between them it held what it
-    was given. `notes` say what is unusual about how it runs, such as "no sandbox".
+    was given. `ended_mark` is the same end on a clock that nobody can set: the boot, and its microseconds.
+    `notes` say what is unusual about how it runs, such as "no sandbox".
     """
 
     run: str
@@ -84,6 +85,7 @@ class Run:
     said_done: bool = False
     started: int | None = None
     ended: int | None = None
+    ended_mark: tuple[str, int] | None = None
     usage: Counters | None = None
     notes: tuple[str, ...] = ()
 

@@ -17,6 +17,7 @@ NEEDED = {
     "node": Permission.ZONES_READ,
     "pool": Permission.ZONES_READ,
     "flavor": Permission.FLAVORS_READ,
+    "workload": Permission.WORKLOADS_READ,
 }
 # Things that are in no organisation: whoever may see them anywhere hears of them.
 _EVERYWHERE = frozenset({"node", "pool", "flavor"})

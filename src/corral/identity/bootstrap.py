@@ -52,6 +52,9 @@ PRESETS = (
             Permission.QUEUES_READ,
             Permission.QUEUES_MANAGE,
             Permission.FLAVORS_READ,
+            Permission.WORKLOADS_RUN,
+            Permission.WORKLOADS_READ,
+            Permission.WORKLOADS_MANAGE,
         ),
     ),
     Preset(
@@ -63,6 +66,7 @@ PRESETS = (
             Permission.ZONES_READ,
             Permission.QUEUES_READ,
             Permission.FLAVORS_READ,
+            Permission.WORKLOADS_RUN,
         ),
     ),
 )

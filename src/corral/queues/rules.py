@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from corral.core.queues import Queue, Quota
-from corral.core.resources import RESOURCES, UNLIMITED, WHOLE_DEVICE_MILLI, Resource
+from corral.core.resources import RESOURCES, UNLIMITED, WHOLE_DEVICE_MILLI, Amount, Resource
 
 COLOURS = 8
 # What nobody changed: nothing is reserved, surplus is shared with equal weights.
@@ -96,3 +96,23 @@ def told(amount: int, resource: Resource) -> str:
 
 def _counted(amount: int, unit: int, word: str) -> str:
     return f"{amount / unit:g} {word}{'' if amount == unit else 's'}"
+
+
+def whole_quota(given: Mapping[Resource, Quota], capacity: Amount) -> dict[Resource, Quota]:
+    """A quota for every resource of a pool: what was given, and for the others what goes with it.
+
+    GPUs are of no use without CPU and memory: a guarantee of a part of the pool's GPUs brings the same part
+    of its CPU and memory along. Otherwise work would be inside its guarantee of GPUs and outside of one of
+    nothing, and could take back neither.
+    """
+    gpu = given.get(Resource.GPU_MILLI, USUAL_QUOTA)
+    whole = {Resource.GPU_MILLI: gpu}
+    for resource, there in (
+        (Resource.CPU_MILLI, capacity.cpu_milli),
+        (Resource.MEMORY_MIB, capacity.memory_mib),
+    ):
+        part = gpu.guarantee
+        if part != UNLIMITED:
+            part = gpu.guarantee * there // capacity.gpu_milli if capacity.gpu_milli else 0
+        whole[resource] = given.get(resource, Quota(guarantee=min(part, there), weight=gpu.weight))
+    return whole

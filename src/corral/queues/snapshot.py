@@ -4,23 +4,65 @@ Queues are named by their ids, pools by theirs. An organisation's queue is below
 above; people's queues are leaves below their organisation's, beside those of the organisations below it.
 """
 
-from sqlalchemy import select
+from dataclasses import replace
+
+from sqlalchemy import func, select
 
 from corral.core.queues import Queue, QueuePolicy, Quota
-from corral.core.resources import RESOURCES, Resource
+from corral.core.resources import NOTHING, RESOURCES, WHOLE_DEVICE_MILLI, Amount, Resource
 from corral.identity.tables import organisation
-from corral.queues.rules import USUAL_QUOTA
+from corral.queues.rules import USUAL_QUOTA, whole_quota
 from corral.queues.tables import queue, queue_quota
 from corral.store.database import AnyRow, Transaction
-from corral.zones.tables import pool
+from corral.zones.rules import DeviceHealth
+from corral.zones.tables import device, node, pool
 
 Quotas = dict[str, dict[Resource, Quota]]
 
 
 def queues(transaction: Transaction, zone_id: str) -> tuple[Queue, ...]:
-    """All queues with their quotas in the pools of the zone, parents first."""
+    """All queues with their quotas in the pools of the zone, parents first.
+
+    What a guarantee of GPUs brings along is in them; that is how the scheduler needs it, not how it was set.
+    """
+    there = capacities(transaction, zone_id)
+    stored = stored_quotas(transaction, list(there))
+
+    def whole(one: Queue) -> Queue:
+        given = stored.get(one.name, {})
+        quotas = {pool_id: whole_quota(given.get(pool_id, {}), size) for pool_id, size in there.items()}
+        return replace(one, quotas=quotas)
+
+    return tuple(one if one.parent is None else whole(one) for one in queues_in(transaction, list(there)))
+
+
+def usual_quotas(transaction: Transaction, zone_id: str) -> Quotas:
+    """What a queue has of which nothing was set, as the scheduler needs it."""
+    return {pool_id: whole_quota({}, size) for pool_id, size in capacities(transaction, zone_id).items()}
+
+
+def capacities(transaction: Transaction, zone_id: str) -> dict[str, Amount]:
+    """What the nodes that are ready have in sum, for every pool of the zone."""
+    ready = (node.c.zone_id == zone_id, node.c.state == "ready")
+    gpus = {
+        pool_id: count * WHOLE_DEVICE_MILLI
+        for pool_id, count in transaction.rows(
+            select(node.c.pool_id, func.count())
+            .join(device, device.c.node_id == node.c.id)
+            .where(*ready, device.c.health == DeviceHealth.HEALTHY)
+            .group_by(node.c.pool_id)
+        )
+    }
+    sums = {
+        pool_id: Amount(gpus.get(pool_id, 0), int(cpu), int(memory))
+        for pool_id, cpu, memory in transaction.rows(
+            select(node.c.pool_id, func.sum(node.c.cpu_milli), func.sum(node.c.memory_mib))
+            .where(*ready)
+            .group_by(node.c.pool_id)
+        )
+    }
     pools = transaction.rows(select(pool.c.id).where(pool.c.zone_id == zone_id).order_by(pool.c.id))
-    return queues_in(transaction, [pool_id for (pool_id,) in pools])
+    return {pool_id: sums.get(pool_id, NOTHING) for (pool_id,) in pools}
 
 
 def queues_in(transaction: Transaction, pool_ids: list[str]) -> tuple[Queue, ...]:

@@ -66,6 +66,22 @@ class Engine:
         self._mixes: dict[str, Mix] = dict(snapshot.mix)
         self._cycles: dict[str, Cycle] = {}  # a pool that is not here is built before the next plan
 
+    def snapshot(self, now: int, claims: tuple[Claim, ...] = ()) -> Snapshot:
+        """What the engine knows, as a new one would be told it."""
+        return Snapshot(
+            now,
+            tuple(self._nodes.values()),
+            self._queues,
+            tuple(self._workloads.values()),
+            tuple(self._pools.values()),
+            claims,
+            self._holds,
+            dict(self._mixes),
+        )
+
+    def has_workload(self, name: str) -> bool:
+        return name in self._workloads
+
     def set_workload(self, workload: Workload) -> None:
         """A workload arrived, or something about it changed."""
         pool = self._choice.wanted_in(workload)

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -42,6 +42,8 @@ from corral.core.workloads import (
 )
 
 DEFAULT_POOL = Pool("default")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,18 @@ def read_plan(text: str | bytes) -> Plan:
 def write_explanation(explanation: Explanation) -> str:
     """The JSON document of an explanation."""
     return json.dumps(_adapter(Explanation).dump_python(explanation, mode="json"), indent=1)
+
+
+def write_value(value: object) -> bytes:
+    """The JSON form of one noun or of a value made of them, with everything in it."""
+    form: Any = type(value)
+    return _adapter(form).dump_json(value)
+
+
+def read_value(text: bytes, form: type[T]) -> T:
+    """A value from its JSON form; only for what Corral itself wrote."""
+    known: Any = form
+    return _adapter(known).validate_json(text)  # type: ignore[no-any-return]
 
 
 _NOUNS: tuple[type, ...] = (

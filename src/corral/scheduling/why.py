@@ -19,8 +19,19 @@ def why(
     snapshot: Snapshot, workload: str, config: Config | None = None, actions: Iterable[Action] = ALL_ACTIONS
 ) -> Explanation | None:
     """Why `workload` waits, where it stands and what would help; None if it does not wait."""
+    return why_in(Engine(snapshot, config), snapshot, workload, config, actions)
+
+
+def why_in(
+    engine: Engine,
+    snapshot: Snapshot,
+    workload: str,
+    config: Config | None = None,
+    actions: Iterable[Action] = ALL_ACTIONS,
+) -> Explanation | None:
+    """The same of an engine that knows `snapshot` already."""
     settings, chosen = config or Config(), tuple(actions)
-    with Engine(snapshot, settings).played(snapshot.now, chosen) as cycles:
+    with engine.played(snapshot.now, chosen) as cycles:
         plan = plan_of(cycles, snapshot.claims)
         found = next((each for each in plan.unplaced if each.workload == workload), None)
         if found is None:

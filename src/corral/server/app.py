@@ -18,6 +18,8 @@ from corral.api.problems import install_problem_handlers
 from corral.audit.routes import router as audit_router
 from corral.control.chores import chores_loop, flush_loop
 from corral.control.running import running
+from corral.control.zone import Zone
+from corral.engines.interface import Engine
 from corral.events.feed import EventFeed
 from corral.events.routes import router as events_router
 from corral.identity.access import Access
@@ -41,7 +43,10 @@ from corral.server.routing import ByResource, lay_flat
 from corral.server.settings import Settings
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring
+from corral.training.routes import router as training_router
+from corral.training.tasks import TrainingKind
 from corral.usage.routes import router as usage_router
+from corral.workloads.routes import router as workloads_router
 from corral.zones.routes import router as zones_router
 
 PREFIX = "/api/v1"
@@ -56,6 +61,7 @@ class Parts:
     keyring: Keyring
     machine: Machine
     passwords: Passwords
+    engine: Engine | None = None  # without one, work waits
 
 
 def create_app(parts: Parts) -> FastAPI:
@@ -95,6 +101,9 @@ def create_app(parts: Parts) -> FastAPI:
         token_max_days=settings.token_max_days,
         followers=(QueuesFollow(),),
     )
+    app.state.engine = parts.engine
+    app.state.kinds = {"training": TrainingKind()}
+    app.state.prober = None
     app.state.loops = [
         chores_loop(database, session_idle=idle),
         flush_loop(database, [partial(access.seen.flush, database)]),
@@ -122,6 +131,10 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await database.listen()
         await stack.enter_async_context(app.state.event_feed.running())
         await stack.enter_async_context(running(app.state.loops))
+        if app.state.engine is not None:
+            zone = await Zone.local(database, app.state.engine, app.state.kinds)
+            app.state.prober = zone
+            await stack.enter_async_context(zone.running())
         yield
 
 
@@ -143,6 +156,8 @@ def _routes() -> list[BaseRoute]:
         platform_router,
         zones_router,
         queues_router,
+        workloads_router,
+        training_router,
         audit_router,
         usage_router,
         events_router,

@@ -8,6 +8,7 @@ import corral.identity.tables
 import corral.platform.tables
 import corral.queues.tables
 import corral.usage.tables
+import corral.workloads.tables
 import corral.zones.tables  # noqa: F401
 from corral.store.schema import metadata
 

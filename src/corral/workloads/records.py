@@ -20,7 +20,7 @@ from corral.store.schema import JsonObject
 from corral.workloads.machine import End as MemberEnd
 from corral.workloads.machine import Event, Fate, Life, Member, Phase, Step, handle
 from corral.workloads.reasons import Because
-from corral.workloads.states import OVER, PRESENT, WAITING, State, Wanted
+from corral.workloads.states import LEAVING, OVER, PRESENT, WAITING, State, Wanted
 from corral.workloads.tables import allocation, attempt, replica, transition, workload
 from corral.zones import journal
 from corral.zones.journal import JournalKind
@@ -244,6 +244,10 @@ def _changed(before: Life, after: Life, transaction: Transaction) -> JsonObject:
     }
     if after.state is before.state:
         return values
+    if after.state in LEAVING and before.state not in LEAVING:
+        values["leaving_since"] = now
+    elif after.state not in LEAVING:
+        values["leaving_since"] = None
     if after.state in WAITING:
         values["waiting_since"] = now
         values["not_before"] = now + timedelta(seconds=after.pause_seconds) if after.pause_seconds else None

@@ -1,0 +1,155 @@
+"""What the planner is told: everything at first, then what the zone's journal says has changed."""
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from sqlalchemy import select
+
+from corral.core.devices import Device
+from corral.core.holds import Claim
+from corral.core.nodes import Node
+from corral.core.workloads import Workload
+from corral.queues.snapshot import queues
+from corral.scheduling.live import Changes, Load
+from corral.scheduling.snapshot import Snapshot
+from corral.store.database import AnyRow, Transaction
+from corral.workloads import snapshot as work
+from corral.workloads.states import LEAVING, PRESENT, WAITING
+from corral.workloads.tables import allocation, claim, workload
+from corral.zones import journal
+from corral.zones.journal import JournalKind
+from corral.zones.snapshot import pools_and_nodes
+
+# More than this is not followed step by step: everything is read anew.
+MOST_CHANGES = 5000
+
+
+@dataclass(slots=True)
+class Known:
+    """What the planner was told last, as far as whoever commits its plans must know it."""
+
+    sequence: int
+    revisions: dict[str, int] = field(default_factory=dict)
+    nodes: dict[str, Node] = field(default_factory=dict)
+    waiting: set[str] = field(default_factory=set)
+    due: list[tuple[datetime, str]] = field(default_factory=list)
+
+    def device(self, node: str, device_id: str) -> Device:
+        return next(one for one in self.nodes[node].devices if one.id == device_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """The next thing to tell the planner, if anything, and what is known once it was told."""
+
+    message: Load | Changes | None
+    known: Known
+    claims: tuple[Claim, ...]
+
+
+def read_everything(transaction: Transaction, zone_id: str) -> Fed:
+    sequence = journal.latest(transaction, zone_id)
+    ground = pools_and_nodes(transaction, zone_id, _held(transaction, zone_id))
+    workloads = work.workloads(transaction, zone_id)
+    known = Known(sequence, nodes={node.name: node for node in ground.nodes})
+    _note(transaction, zone_id, known, workloads, None)
+    snapshot = Snapshot(
+        int(transaction.now.timestamp()),
+        ground.nodes,
+        queues(transaction, zone_id),
+        workloads,
+        ground.pools,
+    )
+    return Fed(Load(snapshot), known, _claims(transaction, zone_id))
+
+
+def read_changes(transaction: Transaction, zone_id: str, known: Known) -> Fed:
+    """What is different from what the planner knows; everything if a pool is, or too much."""
+    entries = journal.read_after(transaction, zone_id, known.sequence, MOST_CHANGES)
+    kinds = {entry.kind for entry in entries}
+    if JournalKind.POOL in kinds or len(entries) == MOST_CHANGES:
+        return read_everything(transaction, zone_id)
+    touched = {entry.object_id for entry in entries if entry.kind is JournalKind.WORKLOAD}
+    while known.due and known.due[0][0] <= transaction.now:
+        touched.add(heapq.heappop(known.due)[1])
+    values, gone = work.some(transaction, sorted(touched))
+    nodes, gone_nodes = _node_changes(transaction, zone_id, known, bool(kinds & {JournalKind.NODE}))
+    _note(transaction, zone_id, known, values, touched)
+    if entries:
+        known.sequence = entries[-1].sequence
+    # What a guarantee of GPUs brings along depends on the nodes.
+    tree = queues(transaction, zone_id) if kinds & {JournalKind.QUEUE, JournalKind.NODE} else None
+    changes = Changes(values, gone, nodes, gone_nodes, tree)
+    return Fed(changes if changes != Changes() else None, known, _claims(transaction, zone_id))
+
+
+def _node_changes(
+    transaction: Transaction, zone_id: str, known: Known, is_asked: bool
+) -> tuple[tuple[Node, ...], tuple[str, ...]]:
+    if not is_asked:
+        return (), ()
+    there = pools_and_nodes(transaction, zone_id, _held(transaction, zone_id)).nodes
+    changed = tuple(node for node in there if known.nodes.get(node.name) != node)
+    now = {node.name: node for node in there}
+    gone = tuple(sorted(known.nodes.keys() - now.keys()))
+    known.nodes = now
+    return changed, gone
+
+
+def _note(
+    transaction: Transaction,
+    zone_id: str,
+    known: Known,
+    values: Iterable[Workload],
+    touched: set[str] | None,
+) -> None:
+    """Revisions of what was told, and when something about a workload changes by time alone."""
+    names = [value.name for value in values] if touched is None else sorted(touched)
+    known.waiting.difference_update(names)
+    known.waiting.update(value.name for value in values if value.running_since is None)
+    for row in _rows(transaction, zone_id, names, everything=touched is None):
+        known.revisions[row.id] = row.revision
+        if row.state in WAITING and row.not_before is not None and row.not_before > transaction.now:
+            heapq.heappush(known.due, (row.not_before, row.id))
+        elif row.state in LEAVING and row.leaving_since is not None:
+            grace = timedelta(seconds=row.spec["grace_seconds"] + work.OVERDUE_SECONDS + 1)
+            heapq.heappush(known.due, (row.leaving_since + grace, row.id))
+
+
+def _rows(transaction: Transaction, zone_id: str, names: list[str], *, everything: bool) -> Iterable[AnyRow]:
+    c = workload.c
+    columns = select(c.id, c.revision, c.state, c.not_before, c.leaving_since, c.spec)
+    if everything:
+        states = sorted({*WAITING, *PRESENT})
+        yield from transaction.rows(columns.where(c.zone_id == zone_id, c.state.in_(states)))
+        return
+    for start in range(0, len(names), 500):
+        yield from transaction.rows(columns.where(c.id.in_(names[start : start + 500])))
+
+
+def _held(transaction: Transaction, zone_id: str) -> set[tuple[str, str | None]]:
+    """Nodes and devices on which something is accounted for, whatever has become of them."""
+    held: set[tuple[str, str | None]] = set()
+    for node, devices in transaction.rows(
+        select(allocation.c.node, allocation.c.devices).where(allocation.c.zone_id == zone_id)
+    ):
+        held.add((node, None))
+        held.update((node, use["device"]) for use in devices)
+    return held
+
+
+def _claims(transaction: Transaction, zone_id: str) -> tuple[Claim, ...]:
+    rows = transaction.rows(
+        select(claim).where(claim.c.zone_id == zone_id).order_by(claim.c.workload_id, claim.c.replica)
+    )
+    return tuple(
+        Claim(
+            row.workload_id,
+            work.replica_name(row.workload_id, row.replica),
+            row.node,
+            None if row.at is None else int(row.at.timestamp()),
+        )
+        for row in rows
+    )

@@ -1,0 +1,20 @@
+"""Whether a zone has been seen whole by the one who reconciles it now. Before that, nothing is planned."""
+
+from sqlalchemy import delete, insert, select
+
+from corral.control.tables import lease, observation
+from corral.store.database import Transaction
+
+RECONCILE = "reconcile"
+
+
+def note_observed(transaction: Transaction, zone_id: str, epoch: int) -> None:
+    """The holder of this epoch has recorded everything that is there."""
+    transaction.run(delete(observation).where(observation.c.zone_id == zone_id))
+    transaction.run(insert(observation).values(zone_id=zone_id, epoch=epoch, at=transaction.now))
+
+
+def was_observed(transaction: Transaction, zone_id: str) -> bool:
+    epoch = transaction.scalar(select(lease.c.epoch).where(lease.c.name == f"{RECONCILE}/{zone_id}"))
+    seen = transaction.scalar(select(observation.c.epoch).where(observation.c.zone_id == zone_id))
+    return epoch is not None and epoch == seen

@@ -1,0 +1,304 @@
+"""What an observation makes of the records, and what the engine is to be told then. In one transaction.
+
+Runs are named `<workload>-<attempt>-<replica>`. An ending is recorded once: with it what the replica held is
+free, and the ledger is closed. What the engine still tells of after that it may forget.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from sqlalchemy import select
+
+from corral.control.commit import run_name
+from corral.core.refusals import Refusal
+from corral.engines.interface import Ending, Observation, Run, RunPhase, Start
+from corral.engines.tasks import Task
+from corral.store.database import AnyRow, Transaction
+from corral.usage import ledger
+from corral.usage.clock import Mark, Reading
+from corral.workloads.machine import (
+    End,
+    Ended,
+    Kept,
+    Phase,
+    Seen,
+    StartMembers,
+    TellMembers,
+    Told,
+    instructions_for,
+)
+from corral.workloads.reasons import Why
+from corral.workloads.records import Loaded, apply, free, load, load_states, note_member, use_from_dict
+from corral.workloads.snapshot import replica_name
+from corral.workloads.states import LEAVING, PRESENT, WAITING, State
+from corral.workloads.tables import replica, workload
+
+_ENDS = {
+    Ending.SUCCEEDED: End.SUCCEEDED,
+    Ending.FAILED: End.FAILED,
+    Ending.SUSPENDED: End.LEFT,
+    Ending.REFUSED: End.REFUSED,
+    Ending.LOST: End.LOST,
+}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Kind(Protocol):
+    """What a kind of workload must offer so that its replicas can be started."""
+
+    def tasks(self, transaction: Transaction, row: AnyRow, replicas: Sequence[AnyRow]) -> Mapping[int, Task]:
+        """What each replica executes; refuses with a reason if that cannot be known any more."""
+
+
+@dataclass(slots=True)
+class Todo:
+    """What the engine is to be told."""
+
+    starts: list[Start] = field(default_factory=list)
+    signals: dict[int, list[str]] = field(default_factory=dict)  # by grace
+    forgets: list[str] = field(default_factory=list)
+    discards: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+    recorded: int = 0
+
+
+def record(
+    transaction: Transaction,
+    zone_id: str,
+    observed: Observation,
+    kinds: Mapping[str, Kind],
+    reading: Reading,
+    sent: Collection[str],
+) -> Todo:
+    """Writes down what was seen, and finds out what is to be done.
+
+    `sent` are the runs that the engine was asked to start since it was last seen whole.
+    """
+    todo = Todo()
+    runs: dict[str, Run] = {}
+    for run in observed.runs:
+        runs[run.run] = run  # of several changes the last one counts; an ending is always the last
+    present = load_states(transaction, zone_id, PRESENT)
+    names = {name: parts[0] for name in runs if (parts := split_run(name)) is not None}
+    others = load(transaction, set(names.values()) - present.keys())
+    for name, run in runs.items():
+        _see(transaction, name, run, present, others, reading, todo)
+    for workload_id, loaded in present.items():
+        missing = _miss(transaction, loaded, runs, sent, reading, complete=observed.complete)
+        present[workload_id] = missing
+    for loaded in present.values():
+        _act(transaction, loaded, kinds, reading, todo)
+    todo.discards = _deleted(transaction, zone_id)
+    return todo
+
+
+def split_run(name: str) -> tuple[str, int, int] | None:
+    """Workload, attempt and replica of a run; None for a name that Corral did not give."""
+    workload_id, _, rest = name.partition("-")
+    attempt, _, number = rest.partition("-")
+    if not (workload_id and attempt.isdecimal() and number.isdecimal()):
+        return None
+    return workload_id, int(attempt), int(number)
+
+
+def _see(
+    transaction: Transaction,
+    name: str,
+    run: Run,
+    present: dict[str, Loaded],
+    others: Mapping[str, Loaded],
+    reading: Reading,
+    todo: Todo,
+) -> None:
+    parts = split_run(name)
+    loaded = None if parts is None else present.get(parts[0]) or others.get(parts[0])
+    if parts is None or loaded is None:
+        todo.foreign.append(name)
+        return
+    workload_id, attempt, number = parts
+    is_live = workload_id in present and attempt == loaded.life.attempt and number < len(loaded.life.members)
+    if not is_live:
+        # Recorded already, or (after a restored backup, say) of a time that Corral no longer knows.
+        (todo.forgets if run.phase is RunPhase.ENDED else todo.foreign).append(name)
+        return
+    if run.phase is RunPhase.ENDED:
+        present[workload_id] = _end(transaction, loaded, _ending(loaded, number, run), run, reading)
+        todo.forgets.append(name)
+        todo.recorded += 1
+        return
+    if run.started is not None and loaded.life.members[number].phase is not Phase.RUNNING:
+        values = {"started_at": _moment(run.started)}
+        note_member(transaction, workload_id, attempt, number, values)
+    phase = Phase.STARTING if run.phase is RunPhase.STARTING else Phase.RUNNING
+    present[workload_id] = apply(transaction, loaded, Seen(number, phase))
+
+
+def _miss(
+    transaction: Transaction,
+    loaded: Loaded,
+    runs: Mapping[str, Run],
+    sent: Collection[str],
+    reading: Reading,
+    *,
+    complete: bool,
+) -> Loaded:
+    """Replicas of which the engine knows nothing: those it knew are lost, others were never started."""
+    for member in loaded.life.members:
+        name = run_name(loaded.row.id, loaded.life.attempt, member.number)
+        if name in runs or member.phase is Phase.ENDED or loaded.life.state not in PRESENT:
+            continue
+        if member.phase is Phase.GRANTED:
+            if loaded.life.state in LEAVING and (complete or name not in sent):
+                loaded = _end(transaction, loaded, Ended(member.number, End.LEFT), None, reading)
+        elif complete:
+            detail = "nothing is left of it on its node"
+            event = Ended(member.number, End.LOST, detail=detail)
+            loaded = _end(transaction, loaded, event, None, reading)
+    return loaded
+
+
+def _end(transaction: Transaction, loaded: Loaded, event: Ended, run: Run | None, reading: Reading) -> Loaded:
+    """The ending of one replica: its facts, what it held, the ledger, and what becomes of the workload."""
+    row, attempt, number = loaded.row, loaded.life.attempt, event.number
+    ended_at = transaction.now if run is None or run.ended is None else _moment(run.ended)
+    values = {
+        "exit_code": event.exit_code,
+        "signal": event.signal,
+        "detail": event.detail[:500],
+        "ended_at": ended_at,
+        "used": None if run is None or run.usage is None else _counters(run),
+    }
+    if run is not None and run.started is not None:
+        values["started_at"] = _moment(run.started)
+    note_member(transaction, row.id, attempt, number, values)
+    lost_since = _lost_since(transaction, loaded, number, ended_at)
+    after = apply(transaction, loaded, event)
+    free(transaction, row.id, attempt, number)
+    released = _released(event, run, reading)
+    lost_us = None
+    if released is not None and lost_since is not None:
+        lost_us = released.boottime_us - (ended_at - lost_since) // _MICROSECOND
+    ledger.close(transaction, run_name(row.id, attempt, number), released, lost_since_us=lost_us)
+    return after
+
+
+def _released(event: Ended, run: Run | None, reading: Reading) -> Mark | None:
+    """When it was gone; None for a death that nobody saw."""
+    if run is not None and run.ended_mark is not None:
+        return Mark(*run.ended_mark)
+    return None if event.end is End.LOST else reading.mark
+
+
+def _lost_since(transaction: Transaction, loaded: Loaded, number: int, ended_at: datetime) -> datetime | None:
+    """From when on the work of a replica was for nothing because its place was taken; None if it was not."""
+    because = loaded.life.fate_because
+    if because is None or because.why is not Why.TAKEN:
+        return None
+    c = replica.c
+    row = transaction.first(
+        select(c.started_at, c.checkpoint_at).where(
+            c.workload_id == loaded.row.id, c.attempt == loaded.life.attempt, c.number == number
+        )
+    )
+    assert row is not None
+    since: datetime | None = row.checkpoint_at or row.started_at
+    return None if since is None else min(since, ended_at)
+
+
+def _ending(loaded: Loaded, number: int, run: Run) -> Ended:
+    assert run.ending is not None
+    spec = loaded.row.spec
+    return Ended(
+        number,
+        _ENDS[run.ending],
+        exit_code=run.exit_code,
+        signal=run.signal,
+        out_of_memory=run.out_of_memory,
+        timed_out=run.timed_out,
+        said_done=run.said_done,
+        detail=run.detail,
+        memory_mib=spec["resources"]["memory_mib"],
+        time_limit_seconds=spec["time_limit_seconds"] or 0,
+    )
+
+
+def _act(
+    transaction: Transaction, loaded: Loaded, kinds: Mapping[str, Kind], reading: Reading, todo: Todo
+) -> None:
+    """What the engine must be told about one workload."""
+    if _is_kept(transaction, loaded):
+        loaded = apply(transaction, loaded, Kept())
+    for instruction in instructions_for(loaded.life):
+        match instruction:
+            case StartMembers():
+                todo.starts += _starts(transaction, loaded, kinds, reading)
+            case TellMembers():
+                loaded = apply(transaction, loaded, Told())
+                grace = todo.signals.setdefault(loaded.row.spec["grace_seconds"], [])
+                grace += [run_name(loaded.row.id, loaded.life.attempt, each) for each in instruction.numbers]
+
+
+def _is_kept(transaction: Transaction, loaded: Loaded) -> bool:
+    """Whether its place was taken for a workload that does not wait any more, and it was not told yet."""
+    because = loaded.life.fate_because
+    if loaded.life.state is not State.SUSPENDING or loaded.life.told or because is None:
+        return False
+    taker = because.facts.get("for")
+    if because.why is not Why.TAKEN or taker is None:
+        return False
+    return transaction.scalar(select(workload.c.state).where(workload.c.id == taker)) not in WAITING
+
+
+def _starts(
+    transaction: Transaction, loaded: Loaded, kinds: Mapping[str, Kind], reading: Reading
+) -> list[Start]:
+    row, attempt = loaded.row, loaded.life.attempt
+    c = replica.c
+    replicas = transaction.rows(
+        select(replica).where(c.workload_id == row.id, c.attempt == attempt).order_by(c.number)
+    )
+    try:
+        tasks = kinds[row.kind].tasks(transaction, row, replicas)
+    except Refusal as refusal:
+        for one in replicas:
+            detail = refusal.detail.rstrip(".")
+            loaded = _end(transaction, loaded, Ended(one.number, End.REFUSED, detail=detail), None, reading)
+        return []
+    return [
+        Start(
+            run_name(row.id, attempt, one.number),
+            row.id,
+            replica_name(row.id, one.number),
+            attempt,
+            one.node,
+            tuple(use_from_dict(use) for use in one.devices),
+            tasks[one.number],
+        )
+        for one in replicas
+    ]
+
+
+def _deleted(transaction: Transaction, zone_id: str) -> list[str]:
+    """Workloads whose workspaces nobody needs any more, as far as that is not known to be done."""
+    rows = transaction.rows(
+        select(workload.c.id).where(
+            workload.c.zone_id == zone_id,
+            workload.c.state == State.DELETED,
+            workload.c.discarded_at.is_(None),
+        )
+    )
+    return [workload_id for (workload_id,) in rows]
+
+
+def _counters(run: Run) -> dict[str, int]:
+    assert run.usage is not None
+    return {name: value for name, value in asdict(run.usage).items() if value is not None}
+
+
+def _moment(microseconds: int) -> datetime:
+    return _EPOCH + microseconds * _MICROSECOND
+
+
+_MICROSECOND = timedelta(microseconds=1)

@@ -1,0 +1,108 @@
+"""Everything that makes one zone live: its loops, its planner, and the answers they give."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+from corral.api.callers import Caller
+from corral.control.reconcile import Reconciler
+from corral.control.recording import Kind
+from corral.control.running import running
+from corral.control.schedule import Scheduler
+from corral.core.ids import Kind as IdKind
+from corral.core.ids import new_id
+from corral.core.queues import Queue
+from corral.core.workloads import Replica, ReplicaGroup, Workload
+from corral.engines.interface import Engine
+from corral.identity.lookups import Node
+from corral.queues.service import find_queue
+from corral.queues.snapshot import usual_quotas
+from corral.scheduling.live import Explain, Probe
+from corral.store.database import Database, Transaction
+from corral.workloads import finding, service
+from corral.workloads.snapshot import GROUP, replica_name
+from corral.workloads.spec import Resources, WorkSpec
+from corral.workloads.verdicts import Verdict, verdict_of
+from corral.zones.service import local_zone
+
+
+class Zone:
+    """A zone whose work this process looks after, as far as it holds the leases."""
+
+    def __init__(self, database: Database, zone_id: str, engine: Engine, kinds: Mapping[str, Kind]) -> None:
+        self.id = zone_id
+        self.engine = engine
+        self._database = database
+        self.reconciler = Reconciler(database, zone_id, engine, kinds)
+        self.scheduler = Scheduler(database, zone_id)
+
+    @classmethod
+    async def local(cls, database: Database, engine: Engine, kinds: Mapping[str, Kind]) -> "Zone":
+        zone = await database.read(local_zone)
+        return cls(database, zone.id, engine, kinds)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        loops = [self.reconciler.loop(), self.scheduler.loop()]
+        async with running(loops):
+            watch = asyncio.create_task(self.reconciler.watch(), name=f"watch {self.id}")
+            try:
+                yield
+            finally:
+                watch.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await watch
+        await self.scheduler.close()
+
+    # What people ask before they submit, and while they wait
+
+    async def probe(self, caller: Caller, spec: WorkSpec) -> Verdict:
+        """What would become of new work; nothing of it is kept."""
+        question = await self._database.read(_question, caller, spec, self.id)
+        told = await self.scheduler.probe(question)
+        return await self._database.read(verdict_of, caller, told)
+
+    async def explain(self, caller: Caller, workload_id: str) -> Verdict:
+        """Why a workload waits now."""
+        await self._database.read(finding.find, caller, workload_id)
+        now = int(self._database.now().timestamp())
+        told = await self.scheduler.probe(Explain(now, workload_id))
+        return await self._database.read(verdict_of, caller, told)
+
+
+def _question(transaction: Transaction, caller: Caller, spec: WorkSpec, zone_id: str) -> Probe:
+    node = service.home_of(transaction, caller, spec)
+    document = service.definite(transaction, caller, spec, node, zone_id)
+    name = new_id(IdKind.WORKLOAD, transaction.now)
+    now = int(transaction.now.timestamp())
+    queue_id, missing = _queue(transaction, node, caller.user_id, zone_id)
+    resources = Resources.model_validate(document["resources"])
+    replicas = tuple(Replica(replica_name(name, number)) for number in range(spec.replicas))
+    group = ReplicaGroup(GROUP, None, resources.request(), replicas, preemptible=spec.preemptible)
+    workload = Workload(
+        name=name,
+        queue=queue_id,
+        groups=(group,),
+        priority=document["priority"],
+        created=now,
+        pools=tuple(document["pool_ids"]),
+        restart_together=True,
+        stale_grace_seconds=None,
+        runtime_limit_seconds=spec.time_limit_seconds,
+    )
+    return Probe(now, workload, missing)
+
+
+def _queue(transaction: Transaction, node: Node, user_id: str, zone_id: str) -> tuple[str, tuple[Queue, ...]]:
+    """The caller's queue; as it would be made if there is none yet."""
+    found = find_queue(transaction, node.id, user_id)
+    if found is not None:
+        return found, ()
+    parent = find_queue(transaction, node.id)
+    assert parent is not None, "every organisation has a queue"
+    return "new", (
+        Queue(
+            "new", parent, created=int(transaction.now.timestamp()), quotas=usual_quotas(transaction, zone_id)
+        ),
+    )

@@ -1,0 +1,225 @@
+"""Finding workloads as far as the caller may see them: one's own, and those of scopes one may read."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, false, func, or_, select
+
+from corral.api.callers import Caller, lacking
+from corral.api.models import Search
+from corral.api.pages import Order, Page, page_of
+from corral.core.permissions import Permission
+from corral.core.refusals import NotFound
+from corral.identity.lookups import in_subtrees
+from corral.identity.tables import organisation, user
+from corral.store.database import AnyRow, Transaction
+from corral.workloads.models import (
+    AttemptView,
+    Held,
+    Reason,
+    ReplicaView,
+    Someone,
+    TransitionView,
+    Workload,
+    WorkloadDetail,
+)
+from corral.workloads.spec import Resources, lifted
+from corral.workloads.states import WAITING, State
+from corral.workloads.tables import allocation, attempt, replica, transition, workload
+
+NEWEST = Order("-created", (workload.c.id,), descending=True)
+
+
+def list_workloads(
+    transaction: Transaction,
+    caller: Caller,
+    *,
+    states: Sequence[State] = (),
+    kinds: Sequence[str] = (),
+    user_id: str | None = None,
+    organisation_id: str | None = None,
+    search: Search | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> Page[Workload]:
+    """Newest first. Deleted ones are listed only when asked for."""
+    statement = _ROWS.where(visible(caller))
+    if states:
+        statement = statement.where(workload.c.state.in_(sorted(states)))
+    else:
+        statement = statement.where(workload.c.state != State.DELETED)
+    if kinds:
+        statement = statement.where(workload.c.kind.in_(sorted(kinds)))
+    if user_id is not None:
+        statement = statement.where(workload.c.user_id == user_id)
+    if organisation_id is not None:
+        path = transaction.scalar(select(organisation.c.path).where(organisation.c.id == organisation_id))
+        statement = statement.where(false() if path is None else in_subtrees([path]))
+    if search is not None:
+        text = f"%{_escaped(search.lower())}%"
+        name, owner = func.lower(workload.c.name), func.lower(user.c.display_name)
+        statement = statement.where(
+            or_(name.like(text, escape="\\"), owner.like(text, escape="\\"), workload.c.id == search)
+        )
+    return page_of(
+        Page[Workload],
+        transaction.rows,
+        statement,
+        NEWEST,
+        cursor,
+        limit,
+        lambda rows: _views(transaction, rows),
+    )
+
+
+def get_workload(transaction: Transaction, caller: Caller, workload_id: str) -> WorkloadDetail:
+    row = find(transaction, caller, workload_id)
+    (view,) = _views(transaction, [row])
+    return WorkloadDetail(
+        **dict(view),
+        spec=lifted(row.spec, row.spec_version),
+        transitions=_transitions(transaction, workload_id),
+        attempts=_attempts(transaction, workload_id),
+        may_change=may_change(caller, row),
+    )
+
+
+def find(transaction: Transaction, caller: Caller, workload_id: str) -> AnyRow:
+    """The workload's row with `path`, `organisation_name`, `owner_name`, if the caller may see it."""
+    row = transaction.first(_ROWS.where(workload.c.id == workload_id, visible(caller)))
+    if row is None:
+        raise NotFound(
+            f"There is no workload {workload_id} that you may see.",
+            "List the workloads (corral ps --all) to find its id.",
+        )
+    return row
+
+
+def find_many(transaction: Transaction, caller: Caller, workload_ids: Iterable[str]) -> dict[str, AnyRow]:
+    wanted = sorted(set(workload_ids))
+    found: dict[str, AnyRow] = {}
+    for start in range(0, len(wanted), _MOST_AT_ONCE):
+        some = wanted[start : start + _MOST_AT_ONCE]
+        rows = transaction.rows(_ROWS.where(workload.c.id.in_(some), visible(caller)))
+        found |= {row.id: row for row in rows}
+    return found
+
+
+def visible(caller: Caller) -> ColumnElement[bool]:
+    """One's own, and those of organisations whose work the caller may see."""
+    scopes = caller.scopes(Permission.WORKLOADS_READ)
+    mine = workload.c.user_id == caller.user_id
+    return or_(mine, in_subtrees(scopes)) if scopes else mine
+
+
+def may_change(caller: Caller, row: AnyRow) -> bool:
+    if row.user_id == caller.user_id and caller.may(Permission.WORKLOADS_RUN, row.path):
+        return True
+    return caller.may(Permission.WORKLOADS_MANAGE, row.path)
+
+
+def require_change(caller: Caller, row: AnyRow) -> None:
+    if not may_change(caller, row):
+        own = row.user_id == caller.user_id
+        raise lacking(Permission.WORKLOADS_RUN if own else Permission.WORKLOADS_MANAGE, row.organisation_name)
+
+
+def _views(transaction: Transaction, rows: Sequence[AnyRow]) -> list[Workload]:
+    places: dict[str, list[str]] = {}
+    ids = [row.id for row in rows]
+    for workload_id, node in transaction.rows(
+        select(allocation.c.workload_id, allocation.c.node)
+        .where(allocation.c.workload_id.in_(ids))
+        .distinct()
+        .order_by(allocation.c.workload_id, allocation.c.node)
+    ):
+        places.setdefault(workload_id, []).append(node)
+    return [_view(row, places.get(row.id, [])) for row in rows]
+
+
+def _view(row: AnyRow, nodes: list[str]) -> Workload:
+    spec = lifted(row.spec, row.spec_version)
+    return Workload(
+        id=row.id,
+        kind=row.kind,
+        name=row.name,
+        state=row.state,
+        wanted=row.wanted,
+        reason=Reason.of(row.because),
+        organisation=Someone(id=row.organisation_id, name=row.organisation_name),
+        user=Someone(id=row.user_id, name=row.owner_name),
+        zone_id=row.zone_id,
+        queue_id=row.queue_id,
+        flavor=spec["flavor"],
+        resources=Resources.model_validate(spec["resources"]),
+        replicas=spec["replicas"],
+        priority=row.priority,
+        preemptible=spec["preemptible"],
+        attempt=row.attempt,
+        nodes=nodes,
+        created_at=row.created_at,
+        waiting_since=row.waiting_since if row.state in WAITING else None,
+        not_before=row.not_before,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        exit_code=row.exit_code,
+        generation=row.generation,
+    )
+
+
+def _transitions(transaction: Transaction, workload_id: str) -> list[TransitionView]:
+    rows = transaction.rows(
+        select(transition).where(transition.c.workload_id == workload_id).order_by(transition.c.number)
+    )
+    return [
+        TransitionView(
+            number=row.number,
+            at=row.at,
+            attempt=row.attempt,
+            state=row.state,
+            reason=Reason.of(row.because),
+        )
+        for row in rows
+    ]
+
+
+def _attempts(transaction: Transaction, workload_id: str) -> list[AttemptView]:
+    members: dict[int, list[ReplicaView]] = {}
+    for row in transaction.rows(
+        select(replica).where(replica.c.workload_id == workload_id).order_by(replica.c.number)
+    ):
+        fields: dict[str, Any] = {
+            name: getattr(row, name) for name in ReplicaView.model_fields if name != "devices"
+        }
+        devices = [Held.model_validate(use) for use in row.devices]
+        members.setdefault(row.attempt, []).append(ReplicaView(devices=devices, **fields))
+    rows = transaction.rows(
+        select(attempt).where(attempt.c.workload_id == workload_id).order_by(attempt.c.number)
+    )
+    return [
+        AttemptView(
+            number=row.number,
+            opened_at=row.opened_at,
+            closed_at=row.closed_at,
+            reason=None if row.because is None else Reason.of(row.because),
+            replicas=members.get(row.number, []),
+        )
+        for row in rows
+    ]
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+_MOST_AT_ONCE = 500
+_ROWS: Select[Any] = (
+    select(
+        workload,
+        organisation.c.path,
+        organisation.c.name.label("organisation_name"),
+        user.c.display_name.label("owner_name"),
+    )
+    .join(organisation, organisation.c.id == workload.c.organisation_id)
+    .join(user, user.c.id == workload.c.user_id)
+)

@@ -1,0 +1,129 @@
+"""What the API takes and gives about workloads."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from corral.api.models import Id, Input, Instant, Output
+from corral.workloads.reasons import Because
+from corral.workloads.spec import Resources
+from corral.workloads.states import State, Wanted
+
+MOST_AT_ONCE = 2000
+
+
+class Reason(Output):
+    """Why a workload is in its state: the kind, the sentence, and the facts it is made of."""
+
+    why: str = Field(examples=["placed"])
+    sentence: str = Field(examples=["Placed on gpu-1."])
+    facts: dict[str, Any]
+
+    @classmethod
+    def of(cls, stored: dict[str, Any]) -> "Reason":
+        because = Because.from_dict(stored)
+        return cls(why=because.why, sentence=because.sentence(), facts=dict(because.facts))
+
+
+class Someone(Output):
+    id: str
+    name: str
+
+
+class Workload(Output):
+    """One workload as lists show it."""
+
+    id: str
+    kind: str
+    name: str
+    state: State
+    wanted: Wanted
+    reason: Reason
+    organisation: Someone
+    user: Someone
+    zone_id: str
+    queue_id: str
+    flavor: str | None
+    resources: Resources
+    replicas: int
+    priority: int
+    preemptible: bool
+    attempt: int = Field(description="The number of the last attempt; 0 before the first.")
+    nodes: list[str] = Field(description="Where it is now.")
+    created_at: Instant
+    waiting_since: Instant | None = Field(description="Of work that waits.")
+    not_before: Instant | None = Field(description="The end of the pause after a failed attempt.")
+    started_at: Instant | None = Field(description="When the last attempt got its place.")
+    ended_at: Instant | None
+    exit_code: int | None
+    generation: int
+
+
+class Held(Output):
+    device: str
+    memory_mib: int | None = Field(None, description="Of a slice; null for a whole device.")
+    compute_percent: int = 0
+    profile: str | None = None
+
+
+class ReplicaView(Output):
+    number: int
+    node: str
+    devices: list[Held]
+    phase: str
+    end: str | None
+    exit_code: int | None
+    signal: int | None
+    detail: str
+    said_done: bool
+    started_at: Instant | None
+    ended_at: Instant | None
+
+
+class AttemptView(Output):
+    number: int
+    opened_at: Instant
+    closed_at: Instant | None
+    reason: Reason | None
+    replicas: list[ReplicaView]
+
+
+class TransitionView(Output):
+    number: int
+    at: Instant
+    attempt: int
+    state: State
+    reason: Reason
+
+
+class WorkloadDetail(Workload):
+    """One workload with its document and everything that happened to it."""
+
+    spec: dict[str, Any]
+    transitions: list[TransitionView]
+    attempts: list[AttemptView]
+    may_change: bool = Field(description="Whether you may stop, suspend, resume and delete it.")
+
+
+Action = Literal["stop", "suspend", "resume", "delete"]
+
+
+class ActOn(Input):
+    """One action on many workloads."""
+
+    action: Action
+    ids: list[Id] = Field(min_length=1, max_length=MOST_AT_ONCE)
+
+
+class Refused(Output):
+    id: str
+    detail: str
+    remedy: str
+
+
+class Acted(Output):
+    """What became of each; one that was refused does not hold up the others."""
+
+    changed: list[str] = Field(description="Ids of those that the action changed.")
+    unchanged: list[str] = Field(description="Ids of those that were as asked already.")
+    refused: list[Refused]

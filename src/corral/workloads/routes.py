@@ -1,0 +1,74 @@
+"""Workloads of every kind over HTTP. New work comes through the routes of its kind."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from corral.api.callers import Caller, SignedIn
+from corral.api.models import Id, Search
+from corral.api.once import Db
+from corral.api.pages import Cursor, Limit, Page
+from corral.api.versions import tagged
+from corral.workloads import finding, service
+from corral.workloads.models import Acted, Action, ActOn, Workload, WorkloadDetail
+from corral.workloads.planning import Planning
+from corral.workloads.states import State
+from corral.workloads.verdicts import Verdict
+
+router = APIRouter(prefix="/workloads", tags=["workloads"])
+
+# One's own work needs no permission to be seen; what else is seen, and what may be done, services decide.
+Anybody = Annotated[Caller, SignedIn]
+
+
+@router.get("")
+async def list_workloads(
+    database: Db,
+    caller: Anybody,
+    state: Annotated[list[State] | None, Query(description="Only in these states.")] = None,
+    kind: Annotated[list[str] | None, Query(max_length=10, description="Only of these kinds.")] = None,
+    user_id: Annotated[Id | None, Query(description="Only of this person.")] = None,
+    organisation_id: Annotated[Id | None, Query(description="Only of this organisation and below.")] = None,
+    search: Annotated[Search | None, Query(description="In names of work and people; or an id.")] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> Page[Workload]:
+    """Your work, and other people's as far as you may see it, newest first."""
+    return await database.scan(
+        finding.list_workloads,
+        caller,
+        states=state or (),
+        kinds=kind or (),
+        user_id=user_id,
+        organisation_id=organisation_id,
+        search=search,
+        cursor=cursor,
+        limit=limit,
+    )
+
+
+@router.post("/actions")
+async def act_on_workloads(database: Db, caller: Anybody, what: ActOn) -> Acted:
+    """Stops, suspends, resumes or deletes many at once; one that is refused does not hold up the others."""
+    return await database.write(service.act, caller, what.action, what.ids)
+
+
+@router.get("/{workload_id}")
+async def get_workload(database: Db, caller: Anybody, workload_id: Id, response: Response) -> WorkloadDetail:
+    """One workload: its document, its attempts, and what happened to it."""
+    return tagged(response, await database.read(finding.get_workload, caller, workload_id))
+
+
+@router.get("/{workload_id}/why")
+async def explain_workload(prober: Planning, caller: Anybody, workload_id: Id) -> Verdict:
+    """Why it waits: the rule and its numbers, its position, when it will probably start, what would help."""
+    return await prober.explain(caller, workload_id)
+
+
+@router.post("/{workload_id}/{action}")
+async def act_on_workload(
+    database: Db, caller: Anybody, workload_id: Id, action: Action, response: Response
+) -> WorkloadDetail:
+    """Stops, suspends, resumes or deletes it. What it is already, it stays."""
+    await database.write(service.act_on_one, caller, action, workload_id)
+    return tagged(response, await database.read(finding.get_workload, caller, workload_id))

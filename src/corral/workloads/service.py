@@ -1,0 +1,239 @@
+"""What people do with workloads: submit, stop, suspend, resume, delete."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import insert, select, update
+
+from corral.api.callers import Caller
+from corral.audit.record import Subject, record
+from corral.core.ids import Kind, new_id
+from corral.core.permissions import Permission
+from corral.core.refusals import Conflict, Forbidden, Invalid, Refusal
+from corral.identity.lookups import Node, find_node
+from corral.identity.tables import membership, organisation, user
+from corral.queues import flavors
+from corral.queues.service import ensure_queue
+from corral.store.database import AnyRow, Transaction
+from corral.workloads import finding
+from corral.workloads.machine import Asked
+from corral.workloads.models import Acted, Action, Refused
+from corral.workloads.reasons import Because, Why
+from corral.workloads.records import Loaded, apply, load, tell
+from corral.workloads.spec import VERSION, Gpu, Resources, WorkSpec
+from corral.workloads.states import OVER, State, Wanted
+from corral.workloads.tables import workload
+from corral.zones.service import local_zone
+from corral.zones.tables import pool
+
+
+def submit(transaction: Transaction, caller: Caller, kind: str, spec: WorkSpec) -> str:
+    """Writes new work down and queues it; returns its id. What it asks for is checked and made definite."""
+    node = home_of(transaction, caller, spec)
+    zone = local_zone(transaction)
+    document = definite(transaction, caller, spec, node, zone.id)
+    workload_id = new_id(Kind.WORKLOAD, transaction.now)
+    because = Because(Why.SUBMITTED)
+    row = transaction.first(
+        insert(workload)
+        .values(
+            id=workload_id,
+            kind=kind,
+            name=spec.name,
+            organisation_id=node.id,
+            user_id=caller.user_id,
+            zone_id=zone.id,
+            queue_id=ensure_queue(transaction, node.id, caller.user_id),
+            spec=document,
+            spec_version=VERSION,
+            priority=document["priority"],
+            state=State.QUEUED,
+            wanted=Wanted.RUN,
+            because=because.as_dict(),
+            attempt=0,
+            told=False,
+            failures=0,
+            losses=0,
+            created_at=transaction.now,
+            waiting_since=transaction.now,
+            generation=1,
+            revision=1,
+        )
+        .returning(*workload.c)
+    )
+    assert row is not None
+    tell(transaction, row, because)
+    record(transaction, caller, "workload.create", _subject(row, node.path), after=_shown(document))
+    return workload_id
+
+
+def act(transaction: Transaction, caller: Caller, action: Action, workload_ids: list[str]) -> Acted:
+    """The same action on each; one that is refused does not hold up the others."""
+    rows = finding.find_many(transaction, caller, workload_ids)
+    loaded = load(transaction, rows)
+    changed, unchanged, refused = [], [], []
+    for workload_id in dict.fromkeys(workload_ids):
+        try:
+            row = rows.get(workload_id) or finding.find(transaction, caller, workload_id)
+            finding.require_change(caller, row)
+            before = loaded[workload_id]
+            after = _ACTS[action](transaction, caller, before)
+        except Refusal as refusal:
+            refused.append(Refused(id=workload_id, detail=refusal.detail, remedy=refusal.remedy))
+            continue
+        if after.row is before.row:
+            unchanged.append(workload_id)
+            continue
+        changed.append(workload_id)
+        record(
+            transaction,
+            caller,
+            f"workload.{action}",
+            _subject(row, row.path),
+            before={"state": before.life.state},
+            after={"state": after.life.state},
+        )
+    return Acted(changed=changed, unchanged=unchanged, refused=refused)
+
+
+def act_on_one(transaction: Transaction, caller: Caller, action: Action, workload_id: str) -> None:
+    acted = act(transaction, caller, action, [workload_id])
+    for refusal in acted.refused:
+        row = finding.find(transaction, caller, workload_id)
+        finding.require_change(caller, row)
+        raise Conflict(refusal.detail, refusal.remedy)
+
+
+def home_of(transaction: Transaction, caller: Caller, spec: WorkSpec) -> Node:
+    """The organisation that new work belongs to."""
+    if spec.organisation_id is not None:
+        return find_node(transaction, caller, spec.organisation_id, Permission.WORKLOADS_RUN)
+    rows = transaction.rows(
+        select(organisation.c.id, organisation.c.name, organisation.c.path)
+        .join(membership, membership.c.organisation_id == organisation.c.id)
+        .where(membership.c.user_id == caller.user_id)
+        .order_by(organisation.c.path)
+    )
+    usable = [row for row in rows if caller.may(Permission.WORKLOADS_RUN, row.path)]
+    if len(usable) == 1:
+        return find_node(transaction, caller, usable[0].id, Permission.WORKLOADS_RUN)
+    if not usable:
+        raise Forbidden(
+            "You belong to no organisation in which you may run work.",
+            "Ask an administrator for a role with the permission workloads.run.",
+        )
+    names = ", ".join(row.name for row in usable[:5])
+    raise Invalid.field(
+        "body.organisation_id", "You may run work in more than one organisation.", f"Choose one: {names}."
+    )
+
+
+def definite(
+    transaction: Transaction, caller: Caller, spec: WorkSpec, node: Node, zone_id: str
+) -> dict[str, Any]:
+    """The document with everything in it that later decisions need: no default is looked up again."""
+    resources, flavor = _resources(transaction, caller, spec, node)
+    pool_ids = _pool_ids(transaction, spec, zone_id)
+    own = transaction.scalar(select(user.c.priority).where(user.c.id == caller.user_id))
+    if spec.priority is not None and spec.priority > own:
+        raise Invalid.field(
+            "body.priority", f"Your own priority is {own}.", f"Ask for {own} or less, or leave it out."
+        )
+    return spec.model_dump(mode="json") | {
+        "organisation_id": node.id,
+        "flavor": flavor,
+        "resources": resources.model_dump(mode="json"),
+        "priority": spec.priority or own,
+        "pool_ids": pool_ids,
+    }
+
+
+def _resources(
+    transaction: Transaction, caller: Caller, spec: WorkSpec, node: Node
+) -> tuple[Resources, str | None]:
+    if spec.resources is not None:
+        return spec.resources, None
+    if spec.flavor is None:
+        usable = flavors.usable(transaction, caller, node.id)
+        names = ", ".join(one.name for one in usable[:8]) or "none is there yet"
+        raise Invalid.field("body.flavor", "It says nothing of what it needs.", f"Choose a flavor: {names}.")
+    found = flavors.find(transaction, caller, node.id, spec.flavor)
+    devices = found.devices
+    gpu = devices and Gpu(
+        count=devices.count,
+        memory_mib=devices.memory_mib,
+        fraction_milli=devices.fraction_milli,
+        profile=devices.profile,
+        compute_percent=devices.compute_percent,
+        models=list(devices.models),
+    )
+    return Resources(cpu_milli=found.cpu_milli, memory_mib=found.memory_mib, gpu=gpu or None), found.name
+
+
+def _pool_ids(transaction: Transaction, spec: WorkSpec, zone_id: str) -> list[str]:
+    if not spec.pools:
+        return []
+    known = {
+        name: pool_id
+        for pool_id, name in transaction.rows(select(pool.c.id, pool.c.name).where(pool.c.zone_id == zone_id))
+    }
+    ids = set(known.values())
+    chosen = []
+    for index, name in enumerate(spec.pools):
+        if name not in known and name not in ids:
+            raise Invalid.field(
+                f"body.pools[{index}]",
+                f"There is no pool {name}.",
+                f"Use one of: {', '.join(sorted(known))}.",
+            )
+        chosen.append(known.get(name, name))
+    return chosen
+
+
+def _ask(wanted: Wanted) -> "Callable[[Transaction, Caller, Loaded], Loaded]":
+    def ask(transaction: Transaction, caller: Caller, before: Loaded) -> Loaded:
+        state = before.life.state
+        if state is State.DELETED or (wanted is Wanted.RUN and state is State.SUCCEEDED):
+            raise Conflict(f"It is {state}.", "Submit it again to run it once more.")
+        if wanted is Wanted.RUN and state is State.STOPPING:
+            raise Conflict("It is being stopped.", "Resume it when it has stopped.")
+        if wanted is Wanted.SUSPEND and state in OVER:
+            raise Conflict(f"It is {state}: there is nothing to suspend.", "Resume it to run it again.")
+        return apply(transaction, before, Asked(wanted, caller.user_id, caller.name))
+
+    return ask
+
+
+def _delete(transaction: Transaction, caller: Caller, before: Loaded) -> Loaded:
+    if before.life.state is State.DELETED:
+        return before
+    if before.life.state not in OVER:
+        raise Conflict(f"It is {before.life.state}.", "Stop it first, then delete it.")
+    because = Because(Why.DELETED, {"by": caller.user_id, "by_name": caller.name})
+    row = transaction.first(
+        update(workload)
+        .where(workload.c.id == before.row.id)
+        .values(state=State.DELETED, because=because.as_dict(), revision=workload.c.revision + 1)
+        .returning(*workload.c)
+    )
+    assert row is not None
+    tell(transaction, row, because)
+    return Loaded(row, before.life)
+
+
+_ACTS: dict[Action, Callable[[Transaction, Caller, Loaded], Loaded]] = {
+    "stop": _ask(Wanted.STOP),
+    "suspend": _ask(Wanted.SUSPEND),
+    "resume": _ask(Wanted.RUN),
+    "delete": _delete,
+}
+
+
+def _subject(row: AnyRow, path: str) -> Subject:
+    return Subject("workload", row.id, row.name, path)
+
+
+def _shown(document: dict[str, Any]) -> dict[str, Any]:
+    """What the audit log keeps of a document: what was asked for, not what it was given to work on."""
+    kept = ("name", "kind", "flavor", "resources", "replicas", "priority", "preemptible", "command")
+    return {name: document[name] for name in kept if name in document}

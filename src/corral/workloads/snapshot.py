@@ -1,0 +1,125 @@
+"""Workloads as the scheduler sees them, from their rows.
+
+Names are ids; replicas are named `<workload>-<number>`. A workload that waits asks for all of its replicas;
+one with a live attempt holds what its allocations say, and is leaving where its fate is decided.
+"""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
+
+from sqlalchemy import select
+
+from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Workload
+from corral.store.database import AnyRow, Transaction
+from corral.workloads.machine import may_start
+from corral.workloads.records import Loaded, load, use_from_dict
+from corral.workloads.spec import Resources
+from corral.workloads.states import LEAVING, PRESENT, WAITING
+from corral.workloads.tables import allocation, workload
+
+GROUP = "replicas"
+# How much later than its grace a replica may leave before nothing is promised on its place any more.
+OVERDUE_SECONDS = 30
+
+
+def replica_name(workload_id: str, number: int) -> str:
+    return f"{workload_id}-{number}"
+
+
+def replica_number(name: str) -> int:
+    return int(name.rpartition("-")[2])
+
+
+def concerns_scheduling(state: str) -> bool:
+    return state in WAITING or state in PRESENT
+
+
+def workloads(transaction: Transaction, zone_id: str) -> tuple[Workload, ...]:
+    """All of a zone that wait or hold something."""
+    states = sorted({*WAITING, *PRESENT})
+    ids = transaction.rows(
+        select(workload.c.id).where(workload.c.zone_id == zone_id, workload.c.state.in_(states))
+    )
+    found, _ = some(transaction, [one for (one,) in ids])
+    return found
+
+
+def some(
+    transaction: Transaction, workload_ids: Collection[str]
+) -> tuple[tuple[Workload, ...], tuple[str, ...]]:
+    """Those of the workloads that scheduling is concerned with, and the names of the others."""
+    loaded = load(transaction, workload_ids)
+    held: dict[str, list[AnyRow]] = {}
+    for row in _allocations(transaction, list(loaded)):
+        held.setdefault(row.workload_id, []).append(row)
+    values = {
+        name: value
+        for name, one in loaded.items()
+        if (value := as_workload(one, held.get(name, ()), transaction.now)) is not None
+    }
+    return tuple(values.values()), tuple(name for name in workload_ids if name not in values)
+
+
+def as_workload(loaded: Loaded, held: Iterable[AnyRow], now: datetime) -> Workload | None:
+    """None for one that neither waits for a place nor holds one."""
+    row, life = loaded.row, loaded.life
+    if life.state in PRESENT:
+        replicas = _placed(row, held, now, is_leaving=life.state in LEAVING)
+        if not replicas:
+            return None
+    elif may_start(life) and (row.not_before is None or row.not_before <= now):
+        replicas = tuple(Replica(replica_name(row.id, each)) for each in range(row.spec["replicas"]))
+    else:
+        return None
+    resources = Resources.model_validate(row.spec["resources"])
+    group = ReplicaGroup(
+        GROUP, None, resources.request(), replicas, preemptible=bool(row.spec["preemptible"])
+    )
+    limit = row.spec["time_limit_seconds"]
+    return Workload(
+        name=row.id,
+        queue=row.queue_id,
+        groups=(group,),
+        priority=row.priority,
+        created=_seconds(row.created_at),
+        pools=tuple(row.spec["pool_ids"]),
+        running_since=_seconds(row.started_at) if life.state in PRESENT else None,
+        waiting_since=_seconds(row.waiting_since),
+        # A gang on this engine ends as one: what is left of it while it ends is no stale gang.
+        stale_grace_seconds=None,
+        restart_together=True,
+        runtime_limit_seconds=limit,
+    )
+
+
+def _placed(row: AnyRow, held: Iterable[AnyRow], now: datetime, *, is_leaving: bool) -> tuple[Replica, ...]:
+    state = ReplicaState.RUNNING
+    if is_leaving:
+        since = row.leaving_since or now
+        overdue = since + timedelta(seconds=row.spec["grace_seconds"] + OVERDUE_SECONDS)
+        state = ReplicaState.STUCK if now > overdue else ReplicaState.RELEASING
+    return tuple(
+        Replica(
+            replica_name(row.id, one.replica),
+            state,
+            one.node,
+            tuple(use_from_dict(use) for use in one.devices),
+        )
+        for one in held
+    )
+
+
+def _allocations(transaction: Transaction, workload_ids: list[str]) -> Iterable[AnyRow]:
+    for start in range(0, len(workload_ids), _MOST_AT_ONCE):
+        yield from transaction.rows(
+            select(allocation)
+            .where(allocation.c.workload_id.in_(workload_ids[start : start + _MOST_AT_ONCE]))
+            .order_by(allocation.c.workload_id, allocation.c.replica)
+        )
+
+
+def _seconds(at: datetime) -> int:
+    return int(at.timestamp())
+
+
+_MOST_AT_ONCE = 500

@@ -1,0 +1,115 @@
+"""A zone with a simulated engine under the test's own clock, whose loops take their turns when told to."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from corral.control import leases
+from corral.control.leases import Lease
+from corral.control.observed import RECONCILE
+from corral.control.term import Term
+from corral.control.timing import SystemTiming
+from corral.control.zone import Zone
+from corral.core.devices import Device
+from corral.core.nodes import Node
+from corral.engines.interface import Start
+from corral.engines.simulated import Program, SimulatedEngine
+from corral.training.tasks import TrainingKind
+from corral.zones.service import local_zone
+from tests.apps import ApiClient
+from tests.campus import Campus, made
+
+SECOND = 1_000_000
+MACHINE = Node(
+    "box", 16000, 65536, devices=tuple(Device(f"gpu-{number}", 81920, "H100") for number in range(8))
+)
+
+
+@dataclass
+class Ground:
+    """Work is submitted through the API; `settle` lets the loops do all there is to do now."""
+
+    campus: Campus
+    engine: SimulatedEngine
+    zone: Zone
+    programs: dict[str, Program]
+    terms: dict[str, Term] = field(default_factory=dict)
+
+    async def take_over(self) -> None:
+        """A new term for both loops, as after a change of leader."""
+        for name in (RECONCILE, "schedule"):
+            full = f"{name}/{self.zone.id}"
+            lease = await self.campus.database.write(leases.acquire, full, "test", timedelta(days=1))
+            assert isinstance(lease, Lease)
+            self.terms[name] = Term(full, lease, float("inf"), SystemTiming())
+
+    async def restart(self) -> None:
+        """As after a crash: everything in memory is gone, the engine goes on."""
+        await self.zone.scheduler.close()
+        self.zone = Zone(self.campus.database, self.zone.id, self.engine, self.kinds)
+        self.campus.app.state.prober = self.zone
+        await self.take_over()
+
+    @property
+    def kinds(self) -> Mapping[str, Any]:
+        return {"training": TrainingKind()}
+
+    async def reconcile(self) -> None:
+        await self.zone.reconciler.turn(self.terms[RECONCILE])
+
+    async def schedule(self) -> None:
+        await self.zone.scheduler.turn(self.terms["schedule"])
+
+    async def settle(self) -> None:
+        for _ in range(4):
+            self.engine.advance(self.now)
+            await self.reconcile()
+            await self.schedule()
+
+    async def pass_time(self, seconds: int) -> None:
+        await self.settle()
+        for _ in range(seconds // 10 or 1):
+            self.campus.clock.advance(seconds=min(10, seconds))
+            await self.settle()
+
+    @property
+    def now(self) -> int:
+        return int(self.campus.clock().timestamp() * SECOND)
+
+    async def submit(self, person: ApiClient, name: str, gpus: int = 1, **more: Any) -> str:
+        resources = {"cpu_milli": 1000, "memory_mib": 1024, "gpu": {"count": gpus}}
+        document = {"name": name, "command": ["python", "train.py"], "resources": resources} | more
+        return str(made(await person.post("/training", document))["id"])
+
+    async def state(self, workload_id: str) -> str:
+        return str((await self.get(workload_id))["state"])
+
+    async def states(self, *workload_ids: str) -> list[str]:
+        return [await self.state(one) for one in workload_ids]
+
+    async def get(self, workload_id: str) -> dict[str, Any]:
+        found: dict[str, Any] = made(await self.campus.admin.get(f"/workloads/{workload_id}"))
+        return found
+
+
+@pytest.fixture
+async def ground(campus: Campus) -> AsyncIterator[Ground]:
+    programs: dict[str, Program] = {}
+
+    def program_of(start: Start) -> Program:
+        assert start.task is not None
+        name = start.task.environment["CORRAL_NAME"]
+        return programs.get(name, Program(100, 1, 2))
+
+    now = int(campus.clock().timestamp() * SECOND)
+    engine = SimulatedEngine([MACHINE], program_of, now=now, ticks_per_second=SECOND)
+    zone_id = (await campus.database.read(local_zone)).id
+    zone = Zone(campus.database, zone_id, engine, {"training": TrainingKind()})
+    made_ground = Ground(campus, engine, zone, programs)
+    campus.app.state.prober = zone
+    await made_ground.take_over()
+    yield made_ground
+    await made_ground.zone.scheduler.close()
