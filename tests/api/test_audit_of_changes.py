@@ -12,8 +12,8 @@ from tests.campus import PASSWORD, Campus, made
 from tests.platform.smtp import mail_server
 from tests.zones.machines import machine, see
 
-# Looking at what one holds changes nothing, and is a POST only to keep secrets out of addresses.
-PREVIEWS = {("POST", "/invitations/preview"), ("POST", "/join/preview")}
+# Looking at what one holds, or asking what would be, changes nothing; it is a POST because of what is sent.
+PREVIEWS = {("POST", "/invitations/preview"), ("POST", "/join/preview"), ("POST", "/training/probe")}
 
 
 def changing_routes() -> set[tuple[str, str]]:
@@ -39,6 +39,7 @@ class Recorder:
         method: str,
         route: str,
         body: Any = None,
+        /,
         *,
         by: ApiClient | None = None,
         **ids: str,
@@ -162,6 +163,13 @@ async def test_every_change_is_in_the_audit_log(campus: Campus) -> None:
         mail = {"host": "localhost", "port": server.port, "encryption": "none", "sender": "c@example.org"}
         await do("setting.change", "PUT", "/settings/mail", mail)
         await do("mail.test", "POST", "/settings/mail/test", {"to": "mei@example.org"})
+
+    resources = {"cpu_milli": 1000, "memory_mib": 1024}
+    work = {"name": "fit", "command": ["true"], "resources": resources, "organisation_id": root}
+    workload = (await do("workload.create", "POST", "/training", work))["id"]
+    await do("workload.stop", "POST", "/workloads/actions", {"action": "stop", "ids": [workload]})
+    act = "/workloads/{workload_id}/{action}"
+    await do("workload.resume", "POST", act, workload_id=workload, action="resume")
 
     renamed = {(method, one.replace("{id}", "{organisation_id}")) for method, one in recorder.done}
     assert renamed == changing_routes()

@@ -31,6 +31,6 @@ def submit(transaction: Transaction, caller: Caller, spec: TrainingSpec) -> Work
 
 
 @router.post("/probe")
-async def probe_training(prober: Planning, caller: Runner, spec: TrainingSpec) -> Verdict:
+async def probe_training(caller: Runner, prober: Planning, spec: TrainingSpec) -> Verdict:
     """What would become of this work now: it fits, waits, or can never run. Nothing of it is kept."""
     return await prober.probe(caller, spec)

@@ -60,7 +60,7 @@ async def get_workload(database: Db, caller: Anybody, workload_id: Id, response:
 
 
 @router.get("/{workload_id}/why")
-async def explain_workload(prober: Planning, caller: Anybody, workload_id: Id) -> Verdict:
+async def explain_workload(caller: Anybody, prober: Planning, workload_id: Id) -> Verdict:
     """Why it waits: the rule and its numbers, its position, when it will probably start, what would help."""
     return await prober.explain(caller, workload_id)
 

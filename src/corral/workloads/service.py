@@ -88,7 +88,7 @@ def act(transaction: Transaction, caller: Caller, action: Action, workload_ids: 
         record(
             transaction,
             caller,
-            f"workload.{action}",
+            _RECORDED[action],
             _subject(row, row.path),
             before={"state": before.life.state},
             after={"state": after.life.state},
@@ -221,6 +221,12 @@ def _delete(transaction: Transaction, caller: Caller, before: Loaded) -> Loaded:
     return Loaded(row, before.life)
 
 
+_RECORDED: dict[Action, str] = {
+    "stop": "workload.stop",
+    "suspend": "workload.suspend",
+    "resume": "workload.resume",
+    "delete": "workload.delete",
+}
 _ACTS: dict[Action, Callable[[Transaction, Caller, Loaded], Loaded]] = {
     "stop": _ask(Wanted.STOP),
     "suspend": _ask(Wanted.SUSPEND),

@@ -1036,6 +1036,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/training": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Submit Training
+         * @description Queues training work: a command that ends by itself, on as many replicas as it asks for.
+         */
+        post: operations["submit_training"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training/probe": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Probe Training
+         * @description What would become of this work now: it fits, waits, or can never run. Nothing of it is kept.
+         */
+        post: operations["probe_training"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/usage": {
         parameters: {
             query?: never;
@@ -1288,6 +1328,106 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workloads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Workloads
+         * @description Your work, and other people's as far as you may see it, newest first.
+         */
+        get: operations["list_workloads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workloads/{workload_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Workload
+         * @description One workload: its document, its attempts, and what happened to it.
+         */
+        get: operations["get_workload"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workloads/{workload_id}/{action}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Act On Workload
+         * @description Stops, suspends, resumes or deletes it. What it is already, it stays.
+         */
+        post: operations["act_on_workload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workloads/{workload_id}/why": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explain Workload
+         * @description Why it waits: the rule and its numbers, its position, when it will probably start, what would help.
+         */
+        get: operations["explain_workload"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workloads/actions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Act On Workloads
+         * @description Stops, suspends, resumes or deletes many at once; one that is refused does not hold up the others.
+         */
+        post: operations["act_on_workloads"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/zones": {
         parameters: {
             query?: never;
@@ -1395,11 +1535,57 @@ export interface components {
             secret: string;
         };
         /**
+         * Acted
+         * @description What became of each; one that was refused does not hold up the others.
+         */
+        Acted: {
+            /**
+             * Changed
+             * @description Ids of those that the action changed.
+             */
+            changed: string[];
+            /** Refused */
+            refused: components["schemas"]["Refused"][];
+            /**
+             * Unchanged
+             * @description Ids of those that were as asked already.
+             */
+            unchanged: string[];
+        };
+        /**
+         * ActOn
+         * @description One action on many workloads.
+         */
+        ActOn: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "stop" | "suspend" | "resume" | "delete";
+            /** Ids */
+            ids: string[];
+        };
+        /**
          * Arrangement
          * @description Packing fills a node before the next one; spreading takes the emptiest.
          * @enum {string}
          */
         Arrangement: "packing" | "spreading";
+        /** AttemptView */
+        AttemptView: {
+            /** Closed At */
+            closed_at: string | null;
+            /** Number */
+            number: number;
+            /**
+             * Opened At
+             * Format: date-time
+             */
+            opened_at: string;
+            reason: components["schemas"]["Reason"] | null;
+            /** Replicas */
+            replicas: components["schemas"]["ReplicaView"][];
+        };
         /** AuditAction */
         AuditAction: {
             /**
@@ -1594,6 +1780,58 @@ export interface components {
              * @enum {string}
              */
             key: "password" | "organisation" | "people" | "second_administrator" | "mail";
+        };
+        /** Gpu */
+        corral__platform__models__Gpu: {
+            /** Memory Mib */
+            memory_mib: number;
+            /** Model */
+            model: string;
+            /** Uuid */
+            uuid: string;
+            /** Vendor */
+            vendor: string;
+        };
+        /**
+         * Gpu
+         * @description `count` whole GPUs; with a size, slices of that size on as many different ones.
+         */
+        "corral__workloads__spec__Gpu-Output": {
+            /**
+             * Compute Percent
+             * @description Of a slice; 0 is unlimited.
+             * @default 0
+             */
+            compute_percent?: number;
+            /**
+             * Count
+             * @default 1
+             */
+            count?: number;
+            /**
+             * Fraction Milli
+             * @description The slice as part of a GPU.
+             */
+            fraction_milli?: number | null;
+            /**
+             * Memory Mib
+             * @description The slice's memory.
+             * @example 8192
+             * @example 8Gi
+             */
+            memory_mib?: number | null;
+            /**
+             * Models
+             * @description Any of these; empty for all.
+             * @default []
+             */
+            models?: string[];
+            /**
+             * Profile
+             * @description A MIG profile.
+             * @example 1g.10gb
+             */
+            profile?: string | null;
         };
         /** CreatedInvitation */
         CreatedInvitation: {
@@ -1799,16 +2037,46 @@ export interface components {
              */
             items: components["schemas"]["Flavor"][];
         };
-        /** Gpu */
-        Gpu: {
-            /** Memory Mib */
-            memory_mib: number;
-            /** Model */
-            model: string;
-            /** Uuid */
-            uuid: string;
-            /** Vendor */
-            vendor: string;
+        /**
+         * Gpu
+         * @description `count` whole GPUs; with a size, slices of that size on as many different ones.
+         */
+        "Gpu-Input": {
+            /**
+             * Compute Percent
+             * @description Of a slice; 0 is unlimited.
+             * @default 0
+             */
+            compute_percent?: number;
+            /**
+             * Count
+             * @default 1
+             */
+            count?: number;
+            /**
+             * Fraction Milli
+             * @description The slice as part of a GPU.
+             */
+            fraction_milli?: number | null;
+            /**
+             * Memory Mib
+             * @description The slice's memory.
+             * @example 8192
+             * @example 8Gi
+             */
+            memory_mib?: number | string | null;
+            /**
+             * Models
+             * @description Any of these; empty for all.
+             * @default []
+             */
+            models?: string[];
+            /**
+             * Profile
+             * @description A MIG profile.
+             * @example 1g.10gb
+             */
+            profile?: string | null;
         };
         /** Health */
         Health: {
@@ -1818,6 +2086,43 @@ export interface components {
              * @constant
              */
             status?: "ok";
+        };
+        /** Held */
+        Held: {
+            /**
+             * Compute Percent
+             * @default 0
+             */
+            compute_percent?: number;
+            /** Device */
+            device: string;
+            /**
+             * Memory Mib
+             * @description Of a slice; null for a whole device.
+             */
+            memory_mib?: number | null;
+            /** Profile */
+            profile?: string | null;
+        };
+        /**
+         * Help
+         * @description One change that would let it run, tried before it is said.
+         */
+        Help: {
+            /** Facts */
+            facts: {
+                [key: string]: unknown;
+            };
+            /**
+             * Kind
+             * @example ask_for_less
+             */
+            kind: string;
+            /**
+             * Sentence
+             * @example It would run with a slice of 8192 MiB for each replica.
+             */
+            sentence: string;
         };
         /** Import */
         Import: {
@@ -2064,7 +2369,7 @@ export interface components {
              */
             gpu_note: string | null;
             /** Gpus */
-            gpus: components["schemas"]["Gpu"][];
+            gpus: components["schemas"]["corral__platform__models__Gpu"][];
             /**
              * Gpus Simulated
              * @description No GPU was found: GPUs of this machine are simulated.
@@ -2670,6 +2975,16 @@ export interface components {
              */
             next_cursor: string | null;
         };
+        /** Page[Workload] */
+        Page_Workload_: {
+            /** Items */
+            items: components["schemas"]["Workload"][];
+            /**
+             * Next Cursor
+             * @description Give it as `cursor` for the next page; null on the last one.
+             */
+            next_cursor: string | null;
+        };
         /** PasswordChange */
         PasswordChange: {
             /**
@@ -2688,7 +3003,7 @@ export interface components {
          * Permission
          * @enum {string}
          */
-        Permission: "organisations.read" | "organisations.manage" | "people.read" | "people.invite" | "people.manage" | "roles.read" | "roles.manage" | "roles.grant" | "audit.read" | "usage.read" | "settings.read" | "settings.manage" | "system.read" | "zones.read" | "zones.manage" | "queues.read" | "queues.manage" | "flavors.read" | "flavors.manage";
+        Permission: "organisations.read" | "organisations.manage" | "people.read" | "people.invite" | "people.manage" | "roles.read" | "roles.manage" | "roles.grant" | "audit.read" | "usage.read" | "settings.read" | "settings.manage" | "system.read" | "zones.read" | "zones.manage" | "queues.read" | "queues.manage" | "flavors.read" | "flavors.manage" | "workloads.run" | "workloads.read" | "workloads.manage";
         /** PermissionInfo */
         PermissionInfo: {
             /** Description */
@@ -2816,6 +3131,13 @@ export interface components {
             levels: string[];
             /** Name */
             name: string;
+        };
+        /** Position */
+        Position: {
+            /** Number */
+            number: number;
+            /** Of */
+            of: number;
         };
         /**
          * Problem
@@ -3117,6 +3439,35 @@ export interface components {
             /** Weight */
             weight?: number | null;
         };
+        /**
+         * Reason
+         * @description Why a workload is in its state: the kind, the sentence, and the facts it is made of.
+         */
+        Reason: {
+            /** Facts */
+            facts: {
+                [key: string]: unknown;
+            };
+            /**
+             * Sentence
+             * @example Placed on gpu-1.
+             */
+            sentence: string;
+            /**
+             * Why
+             * @example placed
+             */
+            why: string;
+        };
+        /** Refused */
+        Refused: {
+            /** Detail */
+            detail: string;
+            /** Id */
+            id: string;
+            /** Remedy */
+            remedy: string;
+        };
         /** RegistrationSettings */
         RegistrationSettings: {
             /** Generation */
@@ -3132,11 +3483,74 @@ export interface components {
              */
             sign_up: boolean;
         };
+        /** ReplicaView */
+        ReplicaView: {
+            /** Detail */
+            detail: string;
+            /** Devices */
+            devices: components["schemas"]["Held"][];
+            /** End */
+            end: string | null;
+            /** Ended At */
+            ended_at: string | null;
+            /** Exit Code */
+            exit_code: number | null;
+            /** Node */
+            node: string;
+            /** Number */
+            number: number;
+            /** Phase */
+            phase: string;
+            /** Said Done */
+            said_done: boolean;
+            /** Signal */
+            signal: number | null;
+            /** Started At */
+            started_at: string | null;
+        };
         /**
          * Resource
          * @enum {string}
          */
         Resource: "gpu_milli" | "cpu_milli" | "memory_mib";
+        /**
+         * Resources
+         * @description What one replica needs. Numbers are in the unit of the field; text may have its own (`8Gi`, `500m`).
+         */
+        "Resources-Input": {
+            /**
+             * Cpu Milli
+             * @example 2000
+             * @example 2
+             */
+            cpu_milli: number | string;
+            gpu?: components["schemas"]["Gpu-Input"] | null;
+            /**
+             * Memory Mib
+             * @example 4096
+             * @example 4Gi
+             */
+            memory_mib: number | string;
+        };
+        /**
+         * Resources
+         * @description What one replica needs. Numbers are in the unit of the field; text may have its own (`8Gi`, `500m`).
+         */
+        "Resources-Output": {
+            /**
+             * Cpu Milli
+             * @example 2000
+             * @example 2
+             */
+            cpu_milli: number;
+            gpu?: components["schemas"]["corral__workloads__spec__Gpu-Output"] | null;
+            /**
+             * Memory Mib
+             * @example 4096
+             * @example 4Gi
+             */
+            memory_mib: number;
+        };
         /** Revoked */
         Revoked: {
             /** Revoked */
@@ -3301,6 +3715,13 @@ export interface components {
              */
             password: string;
         };
+        /** Someone */
+        Someone: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+        };
         /** SshKey */
         SshKey: {
             /**
@@ -3328,6 +3749,12 @@ export interface components {
             /** Items */
             items: components["schemas"]["SshKey"][];
         };
+        /**
+         * State
+         * @description `suspended` waits for its turn like `queued`, unless a person suspended it.
+         * @enum {string}
+         */
+        State: "queued" | "starting" | "running" | "suspending" | "suspended" | "stopping" | "stopped" | "succeeded" | "failed" | "deleted";
         /** System */
         System: {
             /**
@@ -3380,6 +3807,157 @@ export interface components {
         Tokens: {
             /** Items */
             items: components["schemas"]["Token"][];
+        };
+        /**
+         * TrainingSpec
+         * @description Work that ends by itself: a command, run by every replica.
+         */
+        TrainingSpec: {
+            /**
+             * Command
+             * @description Program and arguments.
+             * @example [
+             *       "python",
+             *       "train.py"
+             *     ]
+             */
+            command: string[];
+            /**
+             * Environment
+             * @default {}
+             */
+            environment?: {
+                [key: string]: string;
+            };
+            /**
+             * Flavor
+             * @description Its name or id; or give `resources`.
+             */
+            flavor?: string | null;
+            /**
+             * Grace Seconds
+             * @description Between being told to go and being ended.
+             * @default 30
+             * @example 30
+             */
+            grace_seconds?: number;
+            /**
+             * Home
+             * @description Your home directory is there too, to read and write.
+             * @default false
+             */
+            home?: boolean;
+            /**
+             * Kind
+             * @default training
+             * @constant
+             */
+            kind?: "training";
+            /**
+             * Launch
+             * @description `plain` runs the command once per replica; `torchrun` once per GPU, with its rank set.
+             * @default plain
+             * @enum {string}
+             */
+            launch?: "plain" | "torchrun";
+            /**
+             * Name
+             * @example resnet-50
+             */
+            name: string;
+            /**
+             * Network
+             * @description Whether it may reach the outside through Corral's proxy.
+             * @default true
+             */
+            network?: boolean;
+            /**
+             * Organisation Id
+             * @description Whose work it is; left out when you belong to one organisation only.
+             */
+            organisation_id?: string | null;
+            /**
+             * Parameters
+             * @description Added to the command as `--name value`.
+             * @default {}
+             */
+            parameters?: {
+                [key: string]: string | number | boolean;
+            };
+            /**
+             * Pools
+             * @description In order of preference; empty for any.
+             * @default []
+             */
+            pools?: string[];
+            /**
+             * Preemptible
+             * @description May be suspended to give others their share; false stays within the guarantee.
+             * @default true
+             */
+            preemptible?: boolean;
+            /**
+             * Priority
+             * @description Up to your own; left out: your own.
+             */
+            priority?: number | null;
+            /**
+             * Replicas
+             * @description They start together, or not at all.
+             * @default 1
+             */
+            replicas?: number;
+            resources?: components["schemas"]["Resources-Input"] | null;
+            /**
+             * Retries
+             * @description How often it is tried again after it failed.
+             * @default 0
+             */
+            retries?: number;
+            /**
+             * Runtime
+             * @description A built Python environment; left out: the system's.
+             */
+            runtime?: string | null;
+            /**
+             * Secrets
+             * @description Variables that get the value of the secret so named.
+             * @default {}
+             */
+            secrets?: {
+                [key: string]: string;
+            };
+            /**
+             * Time Limit Seconds
+             * @example 7200
+             * @example 2h
+             */
+            time_limit_seconds?: number | string | null;
+            /**
+             * Upload Id
+             * @description The uploaded working directory.
+             */
+            upload_id?: string | null;
+            /**
+             * Version
+             * @default 1
+             * @constant
+             */
+            version?: 1;
+        };
+        /** TransitionView */
+        TransitionView: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Attempt */
+            attempt: number;
+            /** Number */
+            number: number;
+            reason: components["schemas"]["Reason"];
+            state: components["schemas"]["State"];
         };
         /**
          * UsageSum
@@ -3531,6 +4109,208 @@ export interface components {
             people: number;
             /** With More Than User Role */
             with_more_than_user_role: number;
+        };
+        /**
+         * Verdict
+         * @description Fits now on some nodes; waits, and until when; or can never run.
+         */
+        Verdict: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Details */
+            details: string[];
+            /** Expectation */
+            expectation?: string | null;
+            /** Helps */
+            helps: components["schemas"]["Help"][];
+            in_pool?: components["schemas"]["Position"] | null;
+            in_queue?: components["schemas"]["Position"] | null;
+            /**
+             * Nodes
+             * @description Where it would start now.
+             */
+            nodes: string[];
+            /**
+             * Reason
+             * @description The rule that stopped it, with its numbers.
+             */
+            reason: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Result
+             * @enum {string}
+             */
+            result: "fits" | "waits" | "never";
+            /**
+             * Sentence
+             * @example Fits now on gpu-1.
+             */
+            sentence: string;
+            /**
+             * Starts At
+             * @description When it will probably start.
+             */
+            starts_at?: string | null;
+            /**
+             * Takes From
+             * @description Names of work that is suspended for it.
+             */
+            takes_from: string[];
+        };
+        /**
+         * Wanted
+         * @description What a person asked for last; reconciling makes it true.
+         * @enum {string}
+         */
+        Wanted: "run" | "suspend" | "stop";
+        /**
+         * Workload
+         * @description One workload as lists show it.
+         */
+        Workload: {
+            /**
+             * Attempt
+             * @description The number of the last attempt; 0 before the first.
+             */
+            attempt: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Exit Code */
+            exit_code: number | null;
+            /** Flavor */
+            flavor: string | null;
+            /** Generation */
+            generation: number;
+            /** Id */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Name */
+            name: string;
+            /**
+             * Nodes
+             * @description Where it is now.
+             */
+            nodes: string[];
+            /**
+             * Not Before
+             * @description The end of the pause after a failed attempt.
+             */
+            not_before: string | null;
+            organisation: components["schemas"]["Someone"];
+            /** Preemptible */
+            preemptible: boolean;
+            /** Priority */
+            priority: number;
+            /** Queue Id */
+            queue_id: string;
+            reason: components["schemas"]["Reason"];
+            /** Replicas */
+            replicas: number;
+            resources: components["schemas"]["Resources-Output"];
+            /**
+             * Started At
+             * @description When the last attempt got its place.
+             */
+            started_at: string | null;
+            state: components["schemas"]["State"];
+            user: components["schemas"]["Someone"];
+            /**
+             * Waiting Since
+             * @description Of work that waits.
+             */
+            waiting_since: string | null;
+            wanted: components["schemas"]["Wanted"];
+            /** Zone Id */
+            zone_id: string;
+        };
+        /**
+         * WorkloadDetail
+         * @description One workload with its document and everything that happened to it.
+         */
+        WorkloadDetail: {
+            /**
+             * Attempt
+             * @description The number of the last attempt; 0 before the first.
+             */
+            attempt: number;
+            /** Attempts */
+            attempts: components["schemas"]["AttemptView"][];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Exit Code */
+            exit_code: number | null;
+            /** Flavor */
+            flavor: string | null;
+            /** Generation */
+            generation: number;
+            /** Id */
+            id: string;
+            /** Kind */
+            kind: string;
+            /**
+             * May Change
+             * @description Whether you may stop, suspend, resume and delete it.
+             */
+            may_change: boolean;
+            /** Name */
+            name: string;
+            /**
+             * Nodes
+             * @description Where it is now.
+             */
+            nodes: string[];
+            /**
+             * Not Before
+             * @description The end of the pause after a failed attempt.
+             */
+            not_before: string | null;
+            organisation: components["schemas"]["Someone"];
+            /** Preemptible */
+            preemptible: boolean;
+            /** Priority */
+            priority: number;
+            /** Queue Id */
+            queue_id: string;
+            reason: components["schemas"]["Reason"];
+            /** Replicas */
+            replicas: number;
+            resources: components["schemas"]["Resources-Output"];
+            /** Spec */
+            spec: {
+                [key: string]: unknown;
+            };
+            /**
+             * Started At
+             * @description When the last attempt got its place.
+             */
+            started_at: string | null;
+            state: components["schemas"]["State"];
+            /** Transitions */
+            transitions: components["schemas"]["TransitionView"][];
+            user: components["schemas"]["Someone"];
+            /**
+             * Waiting Since
+             * @description Of work that waits.
+             */
+            waiting_since: string | null;
+            wanted: components["schemas"]["Wanted"];
+            /** Zone Id */
+            zone_id: string;
         };
         /** Zone */
         Zone: {
@@ -10155,6 +10935,219 @@ export interface operations {
             };
         };
     };
+    submit_training: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrainingSpec"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadDetail"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description In conflict with what is there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tries. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    probe_training: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrainingSpec"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verdict"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description In conflict with what is there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tries. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     read_usage: {
         parameters: {
             query?: {
@@ -11571,6 +12564,456 @@ export interface operations {
             };
             /** @description The input is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_workloads: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before; leave out for the first. */
+                cursor?: string | null;
+                /** @description Only of these kinds. */
+                kind?: string[] | null;
+                /** @description How many items at most. */
+                limit?: number;
+                /** @description Only of this organisation and below. */
+                organisation_id?: string | null;
+                /** @description In names of work and people; or an id. */
+                search?: string | null;
+                /** @description Only in these states. */
+                state?: components["schemas"]["State"][] | null;
+                /** @description Only of this person. */
+                user_id?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Workload_"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_workload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadDetail"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    act_on_workload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                action: "stop" | "suspend" | "resume" | "delete";
+                workload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadDetail"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description In conflict with what is there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tries. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    explain_workload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verdict"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    act_on_workloads: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ActOn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Acted"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description In conflict with what is there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tries. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
