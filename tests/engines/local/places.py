@@ -34,11 +34,12 @@ def say(kind, **body):
 
 # What the runs of the behaviour suite do, by the first word of their names.
 PROGRAMS = {
-    "endless": ("sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.05; done"),
-    "stubborn": ("sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"),
+    "endless": ("sh", "-c", "trap 'exit 0' TERM; echo listening; while :; do sleep 0.05; done"),
+    "stubborn": ("sh", "-c", "trap '' TERM; echo listening; while :; do sleep 0.05; done"),
     "failing": ("sh", "-c", "exit 1"),
     "done": ("python3", "-c", f"{SAY}\nsay('report', step=1, loss=0.5)\nsay('done')\ntime.sleep(60)"),
 }
+LISTENERS = ("endless", "stubborn")
 WORK = ("sh", "-c", "echo it works for a moment; sleep 0.05; echo and is ready")
 
 
@@ -50,6 +51,7 @@ class LocalPlace(Place):
 
     def __init__(self, directory: Path, **settings: Any) -> None:
         self.directory = directory
+        self._listeners: set[str] = set()
         self._settings: dict[str, Any] = {"simulated_gpus": "2xH100-80GB", **settings}
         # Without control groups an ordinary user has no limits: only their own work is taken.
         self._settings.setdefault("trusted", os.geteuid() != 0)
@@ -89,7 +91,18 @@ class LocalPlace(Place):
             for index, command in enumerate(commands)
         ]
 
+    def start(self, run: str, device: int = 0, mib: int | None = None, node: str = "") -> Start:
+        if run.startswith(LISTENERS):
+            self._listeners.add(run)
+        return super().start(run, device, mib, node)
+
     async def reach(self, run: str, phase: RunPhase) -> Run:
+        found = await self._reach(run, phase)
+        if found.phase is RunPhase.RUNNING and run in self._listeners:
+            await self.wrote(run, "listening")  # before that, a shell does not know what to do with a signal
+        return found
+
+    async def _reach(self, run: str, phase: RunPhase) -> Run:
         until = time.monotonic() + LIMIT_SECONDS
         while True:
             observed = await self.engine.observe()

@@ -116,7 +116,9 @@ class KnownAttempt:
 
     def _record_loss(self) -> bool:
         """Nobody supervises it and nothing says how it ended. Only when nothing of it is left is it lost."""
-        begun = records.read(self.directory, layout.BEGUN) or {}
+        begun = records.read(self.directory, layout.BEGUN)
+        if begun is None:
+            return False  # it is about to begin
         restarted = begun.get("boot_id") != boot_id()
         for index, replica in enumerate(self.spec.replicas):
             if not restarted and not _empty(self.group(index)):

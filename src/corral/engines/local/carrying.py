@@ -43,7 +43,8 @@ def carry_out(
     if problem is not None:
         house.shelf.intend(spec, [_refused(spec, index, problem) for index in range(len(spec.replicas))])
         return problem
-    house.shelf.intend(spec)
+    if not house.shelf.intend(spec):
+        return None  # someone was faster
     directory = house.shelf.directory(spec.attempt)
     try:
         nursery.supervise(directory, [start.task.secrets if start.task else {} for start in starts])

@@ -66,6 +66,8 @@ class LocalEngine:
         for known in self._known.values():
             await known.close()
         await asyncio.to_thread(self._nursery.close)
+        if self._house is not None and not self._known:
+            self._house.bases.remove()
 
     async def inventory(self) -> Inventory:
         return (await self._open()).inventory

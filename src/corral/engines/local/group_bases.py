@@ -28,6 +28,12 @@ class Bases:
         """Limits that cannot be set here."""
         return tuple(name for name in NEEDED if name not in self.directories and name not in self.controls_2)
 
+    def remove(self) -> None:
+        """Removes the groups in which nothing is left."""
+        for directory in self.directories.values():
+            with contextlib.suppress(OSError):
+                Path(directory).rmdir()
+
     def as_dict(self) -> dict[str, object]:
         return {"directories": self.directories, "controls_2": list(self.controls_2)}
 

@@ -36,7 +36,7 @@ class Group:
     def create(self, limits: Limits) -> None:
         """OSError if a limit cannot be set: work does not start without the limits it was promised."""
         for path in self._paths.values():
-            path.mkdir(exist_ok=True)
+            path.mkdir(parents=True, exist_ok=True)
         memory, quota = limits.memory_mib * _MIB, limits.cpu_milli * _PERIOD_MICROSECONDS // 1000
         if self._has_1("memory"):
             self._write("memory", "memory.limit_in_bytes", memory)

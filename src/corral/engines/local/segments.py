@@ -63,11 +63,9 @@ class SegmentWriter:
         return True
 
     def _remove_oldest(self) -> None:
-        while (
-            len(self._segments) > 1
-            and self.offset - self._segments[1] > self._kept_bytes - self._segment_bytes
-        ):
-            (self._directory / f"{self._segments.pop(0):020d}").unlink()
+        """Makes room for one more segment."""
+        while self._segments and self.offset + self._segment_bytes - self._segments[0] > self._kept_bytes:
+            (self._directory / f"{self._segments.pop(0):020d}").unlink(missing_ok=True)
 
     def _drop(self, count: int) -> None:
         self.dropped += count

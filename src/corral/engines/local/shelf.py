@@ -5,8 +5,10 @@ gone/<attempt>/   the same afterwards, with the output only; emptied when the wo
                   kept as a tombstone: what has run does not run again
 """
 
+import errno
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,18 +40,22 @@ class Shelf:
     def was_here(self, attempt: str) -> bool:
         return (self.run / attempt).exists() or (self.gone / attempt).exists()
 
-    def intend(self, spec: Spec, endings: list[dict[str, object]] | None = None) -> None:
-        """Writes the intent down, whole or not at all; with endings if it is refused."""
-        fresh = self.run / f"{_NEW}{spec.attempt}"
-        if fresh.exists():
-            shutil.rmtree(fresh)
-        fresh.mkdir(mode=0o700)
+    def intend(self, spec: Spec, endings: list[dict[str, object]] | None = None) -> bool:
+        """Writes the intent down whole, with endings if it is refused; False if one is there already."""
+        fresh = Path(tempfile.mkdtemp(prefix=_NEW, dir=self.run))
         (fresh / layout.LOCK).touch(mode=0o600)
         records.replace(fresh, layout.SPEC, spec.as_dict())
         for index, ending in enumerate(endings or []):
             records.write_once(fresh, layout.exit_name(index), ending)
-        fresh.rename(self.run / spec.attempt)
+        try:
+            fresh.rename(self.run / spec.attempt)
+        except OSError as error:
+            shutil.rmtree(fresh)
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
+            return False
         records.sync_directory(self.run)
+        return True
 
     def withdraw(self, attempt: str) -> bool:
         """Removes an intent of which nothing came; False if a supervisor has it. Under the lock, so that one

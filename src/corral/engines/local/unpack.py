@@ -4,6 +4,7 @@ Every step goes from one open directory to the next and follows no link, so noth
 can lead a later one out. (The filters of `tarfile` decide by path, and were fooled more than once.)
 """
 
+import errno
 import os
 import shutil
 import tarfile
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 MOST_ENTRIES = 200_000
+_CONTRADICTIONS = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENOENT)
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -49,8 +51,12 @@ def _put(tar: tarfile.TarFile, entry: tarfile.TarInfo, root: int) -> None:
     try:
         with _inside(root, parts[:-1]) as parent:
             _make(tar, entry, root, parent, parts)
-    except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
-        raise BadUpload(f"{entry.name!r} in the upload contradicts another entry") from error
+    except OSError as error:
+        if error.errno in _CONTRADICTIONS:
+            raise BadUpload(f"{entry.name!r} in the upload contradicts another entry") from error
+        if error.errno == errno.ENAMETOOLONG:
+            raise BadUpload(f"{entry.name[:80]!r}… in the upload is too long a name") from error
+        raise
 
 
 def _make(tar: tarfile.TarFile, entry: tarfile.TarInfo, root: int, parent: int, parts: list[str]) -> None:
@@ -87,11 +93,9 @@ def _parts(name: str) -> list[str]:
 def _check_link(entry: tarfile.TarInfo, parts: list[str]) -> None:
     target = PurePosixPath(entry.linkname)
     depth = len(parts) - 1
-    if target.is_absolute():
-        depth = -1
     for part in target.parts:
         depth += -1 if part == ".." else 1
-        if depth < 0:
+        if depth < 0 or target.is_absolute():
             raise BadUpload(f"{entry.name!r} in the upload links out of its directory")
 
 
