@@ -146,7 +146,7 @@ class LocalPlace(Place):
             await self.reach(run, RunPhase.ENDED)
         await self.engine.close()
         until = time.monotonic() + LIMIT_SECONDS
-        while any(locks.holder(path) for path in (self.directory / "data" / "run").iterdir()):
+        while any(locks.holder(lock.parent) for lock in (self.directory / "data").glob("*/*/lock")):
             assert time.monotonic() < until, "a supervisor stays"
             await asyncio.sleep(0.01)
 

@@ -352,3 +352,19 @@ async def test_gang_of_which_one_cannot_start_does_not_start(local: LocalPlace) 
     gang = local.gang("w", [("sleep", "60"), ("sleep", "60")])
     await local.engine.start([gang[0], replace(gang[1], node="nowhere")])
     assert {run.ending for run in (await everything(local.engine)).values()} == {Ending.REFUSED}
+
+
+async def test_way_out_leads_to_allowed_networks_only_and_is_closed_without_permission(
+    local: LocalPlace,
+) -> None:
+    ask = (
+        "import os, urllib.request, urllib.error\n"
+        "print(os.environ.get('HTTP_PROXY'))\n"
+        "try: urllib.request.urlopen('http://127.0.0.2:9/', timeout=5)\n"
+        "except urllib.error.HTTPError as error: print(error.code)\n"
+        "except urllib.error.URLError as error: print('unreachable')\n"
+    )
+    assert (await local.finish(local.sized("a", "python3", "-c", ask))).ending is Ending.SUCCEEDED
+    assert (await local.output("a")).split() == ["http://127.0.0.1:3128", "403"]
+    assert (await local.finish(local.sized("b", "python3", "-c", ask, network=False))).exit_code == 0
+    assert (await local.output("b")).split() == ["None", "unreachable"]

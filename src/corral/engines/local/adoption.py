@@ -49,7 +49,8 @@ def find_foreign(house: House, known: set[str]) -> tuple[Foreign, ...]:
         holder = locks.holder(house.shelf.directory(name))
         who = "" if holder is None else f"; process {holder} holds it"
         told.append(Foreign(f"run/{name}", f"a directory that is not that of a known attempt{who}"))
-    groups = {
+    doors = {layout.door_group_name(attempt) for attempt in known}
+    groups = doors | {
         layout.group_name(attempt, index) for attempt in known for index in range(_replicas(house, attempt))
     }
     told += [

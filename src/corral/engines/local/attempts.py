@@ -119,6 +119,7 @@ class KnownAttempt:
         begun = records.read(self.directory, layout.BEGUN)
         if begun is None:
             return False  # it is about to begin
+        _empty(Group(bases_from(self.spec.groups), layout.door_group_name(self.spec.attempt)))
         restarted = begun.get("boot_id") != boot_id()
         for index, replica in enumerate(self.spec.replicas):
             if not restarted and not _empty(self.group(index)):

@@ -35,7 +35,8 @@ class LocalEngine:
     """Implements `Engine` for this machine.
 
     `trusted` is for one person's own work on their own machine: it also runs without a sandbox or limits, and
-    every run says so. Work outlives this object: `close` leaves it alone.
+    every run says so. `allowed` are private networks and names that work may reach; the public ones it may
+    reach anyway. Work outlives this object: `close` leaves it alone.
     """
 
     def __init__(
@@ -47,10 +48,11 @@ class LocalEngine:
         simulated_gpus: str | None = None,
         trusted: bool = False,
         first_uid: int = FIRST_UID,
+        allowed: Sequence[str] = (),
         python: str | None = None,
     ) -> None:
         name = node or platform.node() or "local"
-        self._settings = Settings(data, runtime, name, simulated_gpus, trusted, first_uid)
+        self._settings = Settings(data, runtime, name, simulated_gpus, trusted, first_uid, tuple(allowed))
         self._nursery = Nursery(python)
         self._told = Told(secrets.token_hex(8))
         self._known: dict[str, KnownAttempt] = {}

@@ -24,6 +24,7 @@ class Settings:
     simulated_gpus: str | None
     trusted: bool
     first_uid: int
+    allowed: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ def build_house(settings: Settings) -> House:
         runtime=settings.runtime,
         mode=ready.mode,
         groups=bases.as_dict(),
+        allowed=settings.allowed,
         notes=ready.notes,
         refusal=ready.refusal,
     )

@@ -39,5 +39,9 @@ def forgotten_name(index: int) -> str:
     return f"forgotten-{index}"
 
 
+def door_group_name(attempt: str) -> str:
+    return f"{attempt}-door"
+
+
 def group_name(attempt: str, index: int) -> str:
     return f"{attempt}-{index}"

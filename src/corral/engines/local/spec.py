@@ -23,7 +23,7 @@ class ReplicaSpec:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """One attempt. `mode` is that of the sandbox, or that there is none."""
+    """One attempt. `mode` is that of the sandbox, or that there is none; `allowed` see `addresses`."""
 
     attempt: str
     workload: str
@@ -38,6 +38,7 @@ class Spec:
     home: str | None = None
     runtime: str | None = None
     network: bool = False
+    allowed: tuple[str, ...] = ()
     time_limit_seconds: int | None = None
     groups: dict[str, object] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -53,7 +54,8 @@ def spec_from(content: dict[str, object]) -> Spec:
     replicas = known["replicas"]
     assert isinstance(replicas, list)
     known["replicas"] = tuple(_replica(entry) for entry in replicas)
-    known["notes"] = tuple(known["notes"])  # type: ignore[arg-type]
+    for name in ("notes", "allowed"):
+        known[name] = tuple(known.get(name, ()))  # type: ignore[arg-type]
     return Spec(**known)  # type: ignore[arg-type]
 
 

@@ -25,6 +25,7 @@ class Ground:
     runtime: Path
     mode: str
     groups: Mapping[str, object]
+    allowed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     refusal: str | None = None
 
@@ -89,6 +90,7 @@ def make_spec(
         home=None if home is None else str(home),
         runtime=None if task.runtime is None else str(task.runtime),
         network=task.network and ground.mode != NO_SANDBOX,
+        allowed=ground.allowed,
         time_limit_seconds=task.time_limit_seconds,
         groups=dict(ground.groups),
         notes=ground.notes,

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from corral.engines.local import bare, launch, layout, records
 from corral.engines.local.control import Control, Reply
+from corral.engines.local.door import Door
 from corral.engines.local.enter import Size
 from corral.engines.local.group_bases import bases_from
 from corral.engines.local.groups import Group, Limits
@@ -100,6 +101,7 @@ class Supervisor:
         self._bases = bases_from(spec.groups)
         self._shared: Attempt | None = None
         self._visits = Visits(self._loop, spec)
+        self._door = Door(self._loop, spec, Group(self._bases, layout.door_group_name(spec.attempt)))
         self._journal = -1
         self._control: Control
         self.replicas: list[Supervised] = []
@@ -135,6 +137,7 @@ class Supervisor:
         try:
             if self.spec.mode != NO_SANDBOX:
                 self._shared = self._visits.shared = self._open_shared()
+                self._door.open(self._shared)
             for replica, secret in zip(self.replicas, secrets, strict=True):
                 self._build(replica, secret)
         except (OSError, SandboxRefused, NamespaceFailed) as error:
@@ -152,6 +155,7 @@ class Supervisor:
         while not all(replica.ended for replica in self.replicas):
             self._loop.turn()
         self._control.close()
+        self._door.close()
         self._remove_groups()
         shutil.rmtree(self._sockets, ignore_errors=True)
 
@@ -186,7 +190,7 @@ class Supervisor:
     def _environment(self, replica: Supervised) -> dict[str, str]:
         """Without secrets: those are for the command itself."""
         base = dict(os.environ) if self._shared is None else base_environment(self._sandbox(replica))
-        return {**base, **replica.spec.environment}
+        return {**base, **self._door.variables(), **replica.spec.environment}
 
     def _sandbox(self, replica: Supervised) -> Sandbox:
         binds = [Bind(str(self._sockets / str(replica.index)), layout.INSIDE_RUNTIME, writable=True)]
@@ -314,7 +318,7 @@ class Supervisor:
     def _remove_groups(self) -> None:
         """The kernel needs a moment after the last process; what stays is removed with the attempt."""
         until = boot_time() + _REMOVE_TRIES * _REMOVE_PAUSE_SECONDS
-        left = [replica.group for replica in self.replicas]
+        left = [self._door.group, *(replica.group for replica in self.replicas)]
         while left and boot_time() < until:
             left = [group for group in left if not group.remove()]
             if left:

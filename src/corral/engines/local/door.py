@@ -1,0 +1,56 @@
+"""The supervisor's side of the door out: one process per attempt serves it, under limits of its own."""
+
+import contextlib
+import os
+import signal
+
+from corral.engines.local import door_out
+from corral.engines.local.groups import Group, Limits
+from corral.engines.local.loop import Loop
+from corral.engines.local.namespaces import Attempt
+from corral.engines.local.spec import Spec
+
+# What relaying may cost, beside what the work itself may.
+_LIMITS = Limits(cpu_milli=1000, memory_mib=256, processes=64)
+_AGAIN_SECONDS = 1
+
+
+class Door:
+    """Closed unless the attempt may reach the network; opened again when its process ends unasked."""
+
+    def __init__(self, loop: Loop, spec: Spec, group: Group) -> None:
+        self.group = group
+        self._loop = loop
+        self._spec = spec
+        self._pid: int | None = None
+        self._closed = not spec.network
+
+    def variables(self) -> dict[str, str]:
+        return door_out.variables() if self._spec.network else {}
+
+    def open(self, shared: Attempt) -> None:
+        if self._closed:
+            return
+        self.group.create(_LIMITS)
+        self._pid = door_out.start(
+            shared,
+            self._spec.uid,
+            self._spec.gid,
+            allowed=self._spec.allowed,
+            cgroups=self.group.entrances,
+        )
+        self._loop.watch_once(os.pidfd_open(self._pid), lambda: self._ended(shared))
+
+    def close(self) -> None:
+        self._closed = True
+        if self._pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+            self._pid = None
+
+    def _ended(self, shared: Attempt) -> None:
+        if self._pid is not None and not self._closed:
+            os.waitpid(self._pid, 0)
+            self._pid = None
+            self._loop.after(_AGAIN_SECONDS, lambda: self.open(shared))
