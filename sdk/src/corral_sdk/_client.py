@@ -7,8 +7,10 @@ from corral_sdk._endpoint import find_endpoint
 from corral_sdk._me import Me, SessionResource, SshKeys, Tokens
 from corral_sdk._people import Grants, Invitations, JoinCodes, Organisations, Roles, Users
 from corral_sdk._platform import SettingsResource, SystemResource, events
+from corral_sdk._queues import Flavors, QueueTree
 from corral_sdk._transport import Transport
 from corral_sdk._usage import Usage
+from corral_sdk._zones import Devices, Nodes, Pools, Zones
 from corral_sdk.models import Event
 
 __all__ = ["Client"]
@@ -58,6 +60,12 @@ class Client:
         self.usage = Usage(transport)
         self.settings = SettingsResource(transport)
         self.system = SystemResource(transport)
+        self.zones = Zones(transport)
+        self.pools = Pools(transport)
+        self.nodes = Nodes(transport)
+        self.devices = Devices(transport)
+        self.queues = QueueTree(transport)
+        self.flavors = Flavors(transport)
 
     def __repr__(self) -> str:
         return f"Client({self.endpoint.url!r})"

@@ -5,14 +5,17 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from corral_sdk import Client
-from corral_sdk.models import Organisation, Role, User
+from corral_sdk.models import Node, Organisation, Pool, Role, User
 
 from corral.cli.refusals import CommandError
 
 __all__ = [
+    "find_node",
     "find_organisation",
+    "find_pool",
     "find_role",
     "find_user",
+    "is_id",
     "one_of",
     "organisation_paths",
     "top_organisation",
@@ -81,6 +84,16 @@ def find_role(client: Client, text: str, organisation: Organisation | None = Non
     return _only(
         found, "role", text, lambda each: f"{each.id}  {each.name} ({each.organisation_name})", names
     )
+
+
+def find_pool(client: Client, text: str) -> Pool:
+    """By id or name."""
+    return one_of(client.pools.list(), "pool", text, lambda each: (each.id, each.name))
+
+
+def find_node(client: Client, text: str) -> Node:
+    """By id or name."""
+    return one_of(client.nodes.list(), "node", text, lambda each: (each.id, each.name))
 
 
 def one_of(items: Iterable[T], kind: str, text: str, names: Callable[[T], Sequence[str]]) -> T:

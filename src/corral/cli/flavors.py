@@ -1,0 +1,156 @@
+"""`corral flavor`: bundles that work can choose from."""
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+import typer
+from corral_sdk import Client, encode
+from corral_sdk.models import Flavor
+
+from corral.cli.connection import ask_name, connect
+from corral.cli.frame import Json, Yes, new_app
+from corral.cli.names import find_organisation, one_of
+from corral.cli.output import print_json, print_table, say
+from corral.cli.quantities import amount, gpu_request, shown, shown_gpu
+from corral.cli.refusals import CommandError
+
+app = new_app(help="Flavors: bundles of CPU, memory and GPUs that work can choose from.")
+
+_Flavor = Annotated[str, typer.Argument(metavar="FLAVOR", help="Name or id of the flavor.")]
+_Gpu = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help="2 (whole GPUs), 8Gi or 0.5 (a slice), 1g.10gb (MIG), 0 (none)."),
+]
+_Gpus = Annotated[
+    int | None, typer.Option("--gpus", metavar="COUNT", help="So many slices, on different GPUs.")
+]
+_Models = Annotated[
+    list[str] | None, typer.Option("--model", metavar="MODEL", help="Only these models; repeat it.")
+]
+_Orgs = Annotated[
+    list[str] | None,
+    typer.Option("--org", metavar="ORG", help="Who may use it, with all below; repeat it."),
+]
+
+
+@app.command("list")
+def list_flavors(
+    org: Annotated[str | None, typer.Option(metavar="ORG", help="Those that its work may use.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the flavors that you can see."""
+    client = connect()
+    place = find_organisation(client, org).id if org else None
+    flavors = list(client.flavors.list(organisation=place))
+    if as_json:
+        print_json(encode(flavors))
+        return
+    rows = (
+        (
+            each.name,
+            shown(each.cpu_milli, "cpu_milli"),
+            shown(each.memory_mib, "memory_mib"),
+            shown_gpu(each.gpu),
+            ", ".join(place.name for place in each.organisations),
+            "yes" if each.enabled else "no",
+            each.description,
+        )
+        for each in flavors
+    )
+    columns = ("Name", "CPUs", "Memory", "GPUs", "For", "Enabled", "Description")
+    print_table(columns, rows, empty="There is no flavor. Make one: corral flavor create --help")
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="Name of the new flavor, such as gpu-8g.")],
+    cpu: Annotated[str, typer.Option(metavar="COUNT", help="CPUs: 4 or 500m.")],
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory: 16Gi or 512Mi.")],
+    gpu: _Gpu = None,
+    gpus: _Gpus = None,
+    model: _Models = None,
+    org: _Orgs = None,
+    description: Annotated[str, typer.Option(help="What it is for.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Create a flavor. Without --org everyone below the topmost organisation may use it."""
+    client = connect()
+    made = client.flavors.create(
+        name,
+        cpu_milli=amount(cpu, "cpu_milli", "--cpu"),
+        memory_mib=amount(memory, "memory_mib", "--memory"),
+        gpu=_gpu(gpu, gpus, model) if gpu is not None else None,
+        organisation_ids=_places(client, org),
+        description=description,
+    )
+    if as_json:
+        print_json(encode(made))
+    else:
+        say(f"Created the flavor {made.name} ({made.id}).")
+
+
+@app.command()
+def change(
+    flavor: _Flavor,
+    name: Annotated[str | None, typer.Option(help="New name.")] = None,
+    cpu: Annotated[str | None, typer.Option(metavar="COUNT", help="CPUs: 4 or 500m.")] = None,
+    memory: Annotated[str | None, typer.Option(metavar="SIZE", help="Memory: 16Gi or 512Mi.")] = None,
+    gpu: _Gpu = None,
+    gpus: _Gpus = None,
+    model: _Models = None,
+    org: _Orgs = None,
+    description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
+    enabled: Annotated[
+        bool | None, typer.Option("--enable/--disable", help="Whether new work may use it.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Change a flavor for new work. What runs keeps what it asked for."""
+    client = connect()
+    found = find_flavor(client, flavor)
+    asked: dict[str, Any] = {"name": name, "description": description, "enabled": enabled}
+    wanted = {key: value for key, value in asked.items() if value is not None}
+    if cpu is not None:
+        wanted["cpu_milli"] = amount(cpu, "cpu_milli", "--cpu")
+    if memory is not None:
+        wanted["memory_mib"] = amount(memory, "memory_mib", "--memory")
+    if gpu is not None:
+        wanted["gpu"] = _gpu(gpu, gpus, model)
+    elif gpus is not None or model:
+        raise CommandError("--gpus and --model say more about --gpu.", remedy="Give --gpu as well.")
+    if org:
+        wanted["organisation_ids"] = _places(client, org)
+    changed = client.flavors.update(found.id, generation=found.generation, **wanted)
+    if as_json:
+        print_json(encode(changed))
+    else:
+        say(f"Changed the flavor {changed.name}.")
+
+
+@app.command()
+def delete(flavor: _Flavor, yes: Yes = False, as_json: Json = False) -> None:
+    """Delete a flavor. What runs keeps what it asked for."""
+    client = connect()
+    found = find_flavor(client, flavor)
+    ask_name("the flavor", found.name, yes)
+    client.flavors.delete(found.id, generation=found.generation)
+    if as_json:
+        print_json(encode(found))
+    else:
+        say(f"Deleted the flavor {found.name}.")
+
+
+def find_flavor(client: Client, text: str) -> Flavor:
+    """By name or id."""
+    return one_of(client.flavors.list(), "flavor", text, lambda each: (each.id, each.name))
+
+
+def _gpu(text: str, count: int | None, models: list[str] | None) -> Any:
+    asked = gpu_request(text, count)
+    return None if asked is None else replace(asked, models=tuple(models or ()))
+
+
+def _places(client: Client, texts: list[str] | None) -> list[str]:
+    if not texts:
+        return [find_organisation(client, None).id]
+    return [find_organisation(client, text).id for text in texts]

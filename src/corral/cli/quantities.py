@@ -1,0 +1,85 @@
+"""Quantities as people write and read them: 2 GPUs, 500m or 4 CPUs, 16Gi of memory."""
+
+import re
+from decimal import Decimal, InvalidOperation
+
+from corral_sdk.models import FlavorGpu
+
+from corral.cli.refusals import CommandError
+
+__all__ = ["UNLIMITED", "amount", "gpu_request", "shown", "shown_gpu"]
+
+UNLIMITED = -1
+_WHOLE = 1000
+_MIB = {"mi": 1, "gi": 1024, "ti": 1024 * 1024}
+_MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(mi|gi|ti)b?", re.IGNORECASE)
+_PROFILE = re.compile(r"[0-9]+g\.[0-9]+gb(?:\+[a-z.]+)?")
+
+
+def amount(text: str, resource: str, place: str) -> int:
+    """In the unit of the resource: 2.5 of gpu_milli is 2500, 16Gi of memory_mib is 16384."""
+    if resource == "memory_mib":
+        return _mebibytes(text, place)
+    if resource == "cpu_milli" and text.endswith("m") and text[:-1].isdigit():
+        return int(text[:-1])
+    return _milli(text, place)
+
+
+def gpu_request(text: str, count: int | None = None) -> FlavorGpu | None:
+    """What `--gpu` says: 2 (whole ones), 8Gi or 0.5 (a slice of one), 1g.10gb (a MIG profile), 0 (none)."""
+    if _PROFILE.fullmatch(text):
+        return FlavorGpu(count or 1, profile=text)
+    if _MEMORY.fullmatch(text):
+        return FlavorGpu(count or 1, memory_mib=_mebibytes(text, "--gpu"))
+    milli = _milli(text, "--gpu")
+    if milli == 0:
+        return None
+    if milli < _WHOLE:
+        return FlavorGpu(count or 1, fraction_milli=milli)
+    if milli % _WHOLE or count is not None:
+        raise CommandError(
+            f"--gpu {text!r} is neither a number of GPUs nor a part of one.",
+            remedy="Write 2 for two GPUs, 8Gi or 0.5 for a slice, 1g.10gb for a MIG profile.",
+        )
+    return FlavorGpu(milli // _WHOLE)
+
+
+def shown(number: int | None, resource: str) -> str:
+    """For a table: 2.5, 16 GiB; ∞ where there is no bound."""
+    if number is None:
+        return ""
+    if number == UNLIMITED:
+        return "∞"
+    if resource == "memory_mib":
+        return f"{number / 1024:g} GiB" if number % 1024 == 0 or number > 10 * 1024 else f"{number} MiB"
+    return f"{number / _WHOLE:g}"
+
+
+def shown_gpu(gpu: FlavorGpu | None) -> str:
+    """2x whole, 1x 8 GiB, 1x 50 %, 1x 1g.10gb; with the models it must be."""
+    if gpu is None:
+        return ""
+    if gpu.memory_mib is not None:
+        size = shown(gpu.memory_mib, "memory_mib")
+    elif gpu.fraction_milli is not None:
+        size = f"{gpu.fraction_milli / 10:g} %"
+    else:
+        size = gpu.profile or "whole"
+    return f"{gpu.count}x {size}" + (f" of {', '.join(gpu.models)}" if gpu.models else "")
+
+
+def _mebibytes(text: str, place: str) -> int:
+    found = _MEMORY.fullmatch(text)
+    if found is None:
+        raise CommandError(f"{place} {text!r} is no amount of memory.", remedy="Write 512Mi, 16Gi or 1.5Ti.")
+    return int(Decimal(found[1]) * _MIB[found[2].lower()])
+
+
+def _milli(text: str, place: str) -> int:
+    try:
+        milli = Decimal(text) * _WHOLE
+    except InvalidOperation:
+        milli = Decimal("NaN")
+    if not milli.is_finite() or milli < 0 or milli != milli.to_integral_value():
+        raise CommandError(f"{place} {text!r} is no number.", remedy="Write 2 or 0.5.")
+    return int(milli)

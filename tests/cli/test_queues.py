@@ -1,0 +1,140 @@
+"""Queues, flavors and machines from the command line, against a running Corral."""
+
+from itertools import count
+
+import pytest
+
+from tests.cli.running import Corral, Done
+from tests.databases import in_database, sqlite_url
+from tests.live import LiveCorral
+from tests.zones.machines import machine, see
+
+numbers = count(1)
+
+
+@pytest.fixture(autouse=True)
+def machines(live_corral: LiveCorral) -> None:
+    """Two machines have been seen, one of them with GPUs that are simulated."""
+    url = sqlite_url(live_corral.home / "corral.db")
+    in_database(
+        url, lambda transaction: see(transaction, machine("dgx-01"), machine("dgx-02"), simulated=True)
+    )
+
+
+@pytest.fixture
+def lab(done: Done) -> str:
+    name = f"Queue lab {next(numbers)}"
+    done("org", "create", name)
+    return name
+
+
+def test_machines_and_gpus_are_listed_and_simulated_ones_marked(admin: Corral, done: Done) -> None:
+    shown = admin("nodes").out
+    assert "dgx-01" in shown
+    assert "8x H100-80GB (simulated)" in shown
+    devices = done("devices", "--pool", "default")
+    assert len(devices) == 16
+    told = admin("devices").out
+    assert "your code computes on the CPU" in told
+
+
+def test_node_is_cordoned_by_name(admin: Corral, done: Done) -> None:
+    assert done("node", "cordon", "dgx-02")["cordoned"] is True
+    assert "cordoned" in admin("nodes").out
+    assert done("node", "uncordon", "dgx-02")["cordoned"] is False
+    refused = admin("node", "cordon", "nowhere")
+    assert refused.code == 1
+    assert "There is no node 'nowhere'" in refused.err
+
+
+def test_pool_is_made_and_changed(admin: Corral, done: Done) -> None:
+    name = f"pool-{next(numbers)}"
+    made = done("pool", "create", name, "--label", f"rack={name}", "--reservations", "2")
+    assert (made["labels"], made["reservations"]) == ({"rack": name}, 2)
+    changed = done("pool", "change", name, "--arrangement", "spreading", "--priority-across-queues")
+    assert (changed["arrangement"], changed["priority_across_queues"]) == ("spreading", True)
+    assert f"rack={name}" in admin("pool", "list").out
+    assert "(all that are left)" in admin("pool", "list").out
+    assert admin("pool", "create", "x", "--label", "nonsense").code == 1
+
+
+def test_several_queues_are_set_at_once(admin: Corral, done: Done, lab: str) -> None:
+    below = f"Below {lab}"
+    done("org", "create", below, "--parent", lab)
+    changed = done(
+        *("queue", "set", lab, "gpu.guarantee=2", "gpu.limit=4", "memory.limit=64Gi", "policy=fixed"),
+        *(below, "gpu.guarantee=1.5", "cpu.weight=3", "priority=5", "--pool", "default"),
+    )
+    first, second = changed["items"]
+    quotas = {one["resource"]: one for one in first["quotas"] if one["pool_id"] == _default(done)}
+    assert (quotas["gpu_milli"]["guarantee"], quotas["gpu_milli"]["limit"]) == (2000, 4000)
+    assert (quotas["memory_mib"]["limit"], first["policy"]) == (65536, "fixed")
+    assert second["priority"] == 5
+    tree = admin("queue", "list", "--org", lab, "--pool", "default").out.splitlines()
+    assert tree[0] == "Pool default (local): GPUs 16, simulated"
+    assert tree[1].split() == ["Queue", "Policy", "Priority", "Guarantee", "Limit", "Weight"]
+    assert tree[2].split()[-5:] == ["fixed", "0", "2", "4", "1"]
+    assert tree[3].startswith(f"  {below}")
+
+
+def test_person_gets_a_queue_to_give_something_to(admin: Corral, done: Done, lab: str) -> None:
+    name = f"queued{next(numbers)}"
+    done("user", "create", name, "--org", lab)
+    assert "has no queue" in admin("queue", "show", f"{lab}@{name}").err
+    done("queue", "set", f"{lab}@{name}", "gpu.limit=1", "custom-numbers=no", "--pool", "default")
+    shown = done("queue", "show", f"{lab}@{name}")
+    assert shown["person"]["name"] == name
+    assert shown["custom_numbers"] is False
+    assert "Guarantee" in admin("queue", "show", f"{lab}@{name}").out
+    done("queue", "set", f"{lab}@{name}", "gpu.limit=none", "custom-numbers=inherit", "--pool", "default")
+    assert done("queue", "show", shown["id"])["custom_numbers"] is None
+
+
+def test_over_commitment_is_said_before_and_after(admin: Corral, lab: str) -> None:
+    words = ("queue", "set", lab, "gpu.guarantee=40", "--pool", "default")
+    tried = admin(*words, "--dry-run")
+    assert "Nothing was changed" in tried.out
+    assert "Over-committed: Guarantees of" in tried.out
+    assert "are more than the 16 GPUs of the pool default" in admin(*words).out
+    assert admin("queue", "set", lab, "gpu.guarantee=0", "--pool", "default").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["gpu.guarantee=2"], "belongs to no queue"),
+        (["{lab}"], "named without a change"),
+        (["{lab}", "gpu.speed=2"], "gpu.speed=2 is not known"),
+        (["{lab}", "gpu.guarantee=many"], "is no number"),
+        (["{lab}", "memory.limit=64"], "is no amount of memory"),
+        (["{lab}", "priority=high"], "is no whole number"),
+        (["{lab}", "gpu.guarantee=3", "gpu.limit=2"], "above the limit"),
+    ],
+)
+def test_change_that_cannot_be_is_refused_in_words(
+    admin: Corral, lab: str, words: list[str], says: str
+) -> None:
+    refused = admin("queue", "set", *(word.format(lab=lab) for word in words), "--pool", "default")
+    assert refused.code == 1
+    assert says in refused.err
+
+
+def test_flavors_are_made_changed_and_deleted(admin: Corral, done: Done, lab: str) -> None:
+    name = f"slice-{next(numbers)}"
+    made = done("flavor", "create", name, "--cpu", "500m", "--memory", "4Gi", "--gpu", "8Gi", "--org", lab)
+    assert (made["cpu_milli"], made["memory_mib"], made["gpu"]["memory_mib"]) == (500, 4096, 8192)
+    assert [one["name"] for one in made["organisations"]] == [lab]
+    assert name in [one["name"] for one in done("flavor", "list", "--org", lab)]
+    assert "1x 8 GiB" in admin("flavor", "list").out
+    changed = done("flavor", "change", name, "--gpu", "2", "--model", "H100-80GB", "--disable")
+    assert (changed["gpu"]["count"], changed["gpu"]["memory_mib"]) == (2, None)
+    assert (changed["gpu"]["models"], changed["enabled"]) == (["H100-80GB"], False)
+    assert done("flavor", "change", name, "--gpu", "0")["gpu"] is None
+    assert admin("flavor", "change", name, "--model", "H100").code == 1
+    assert admin("flavor", "create", "x", "--cpu", "1", "--memory", "1Gi", "--gpu", "1.5").code == 1
+    done("flavor", "delete", name, "--yes")
+    assert name not in [one["name"] for one in done("flavor", "list")]
+
+
+def _default(done: Done) -> str:
+    return next(str(one["id"]) for one in done("pool", "list") if one["name"] == "default")
