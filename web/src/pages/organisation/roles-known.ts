@@ -27,7 +27,7 @@ export function useGivenRoleName(): (given: { role_id: string; role_name: string
 }
 
 /** Areas of permissions in the order they are told. */
-export const areas = ['organisations', 'people', 'roles', 'audit', 'usage', 'settings', 'system'] as const;
+export const areas = ['organisations', 'people', 'roles', 'queues', 'flavors', 'zones', 'audit', 'usage', 'settings', 'system'] as const;
 
 export const areaOf = (permission: Permission): (typeof areas)[number] => permission.split('.')[0] as (typeof areas)[number];
 
