@@ -38,7 +38,6 @@ __all__ = [
     "Flavor",
     "FlavorGpu",
     "FlavorPlace",
-    "Gpu",
     "ImportResult",
     "ImportedRow",
     "Invitation",
@@ -46,6 +45,7 @@ __all__ = [
     "LoginLink",
     "LoginOptions",
     "MachineFacts",
+    "MachineGpu",
     "MailSettings",
     "MailTested",
     "Node",
@@ -375,7 +375,7 @@ class UserSummary:
 
 
 @dataclass(frozen=True)
-class Gpu:
+class MachineGpu:
     vendor: str
     model: str
     memory_mib: int
@@ -390,7 +390,7 @@ class MachineFacts:
     cpu_count: int
     cpu_model: str
     memory_mib: int
-    gpus: tuple[Gpu, ...]
+    gpus: tuple[MachineGpu, ...]
     gpus_simulated: bool
     gpu_driver: str | None
     gpu_note: str | None

@@ -92,7 +92,7 @@ class Checklist(Output):
     total: int = Field(examples=[5])
 
 
-class Gpu(Output):
+class MachineGpu(Output):
     vendor: str
     model: str
     memory_mib: int
@@ -106,7 +106,7 @@ class MachineFacts(Output):
     cpu_model: str
     cpu_count: int
     memory_mib: int
-    gpus: list[Gpu]
+    gpus: list[MachineGpu]
     gpus_simulated: bool = Field(description="No GPU was found: GPUs of this machine are simulated.")
     gpu_driver: str | None
     gpu_note: str | None = Field(description="What the driver said, where there is something to say.")

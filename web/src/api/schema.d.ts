@@ -1781,58 +1781,6 @@ export interface components {
              */
             key: "password" | "organisation" | "people" | "second_administrator" | "mail";
         };
-        /** Gpu */
-        corral__platform__models__Gpu: {
-            /** Memory Mib */
-            memory_mib: number;
-            /** Model */
-            model: string;
-            /** Uuid */
-            uuid: string;
-            /** Vendor */
-            vendor: string;
-        };
-        /**
-         * Gpu
-         * @description `count` whole GPUs; with a size, slices of that size on as many different ones.
-         */
-        "corral__workloads__spec__Gpu-Output": {
-            /**
-             * Compute Percent
-             * @description Of a slice; 0 is unlimited.
-             * @default 0
-             */
-            compute_percent?: number;
-            /**
-             * Count
-             * @default 1
-             */
-            count?: number;
-            /**
-             * Fraction Milli
-             * @description The slice as part of a GPU.
-             */
-            fraction_milli?: number | null;
-            /**
-             * Memory Mib
-             * @description The slice's memory.
-             * @example 8192
-             * @example 8Gi
-             */
-            memory_mib?: number | null;
-            /**
-             * Models
-             * @description Any of these; empty for all.
-             * @default []
-             */
-            models?: string[];
-            /**
-             * Profile
-             * @description A MIG profile.
-             * @example 1g.10gb
-             */
-            profile?: string | null;
-        };
         /** CreatedInvitation */
         CreatedInvitation: {
             invitation: components["schemas"]["Invitation"];
@@ -2065,6 +2013,47 @@ export interface components {
              * @example 8Gi
              */
             memory_mib?: number | string | null;
+            /**
+             * Models
+             * @description Any of these; empty for all.
+             * @default []
+             */
+            models?: string[];
+            /**
+             * Profile
+             * @description A MIG profile.
+             * @example 1g.10gb
+             */
+            profile?: string | null;
+        };
+        /**
+         * Gpu
+         * @description `count` whole GPUs; with a size, slices of that size on as many different ones.
+         */
+        "Gpu-Output": {
+            /**
+             * Compute Percent
+             * @description Of a slice; 0 is unlimited.
+             * @default 0
+             */
+            compute_percent?: number;
+            /**
+             * Count
+             * @default 1
+             */
+            count?: number;
+            /**
+             * Fraction Milli
+             * @description The slice as part of a GPU.
+             */
+            fraction_milli?: number | null;
+            /**
+             * Memory Mib
+             * @description The slice's memory.
+             * @example 8192
+             * @example 8Gi
+             */
+            memory_mib?: number | null;
             /**
              * Models
              * @description Any of these; empty for all.
@@ -2369,7 +2358,7 @@ export interface components {
              */
             gpu_note: string | null;
             /** Gpus */
-            gpus: components["schemas"]["corral__platform__models__Gpu"][];
+            gpus: components["schemas"]["MachineGpu"][];
             /**
              * Gpus Simulated
              * @description No GPU was found: GPUs of this machine are simulated.
@@ -2381,6 +2370,17 @@ export interface components {
             memory_mib: number;
             /** Operating System */
             operating_system: string;
+        };
+        /** MachineGpu */
+        MachineGpu: {
+            /** Memory Mib */
+            memory_mib: number;
+            /** Model */
+            model: string;
+            /** Uuid */
+            uuid: string;
+            /** Vendor */
+            vendor: string;
         };
         /** MailSettings */
         MailSettings: {
@@ -3543,7 +3543,7 @@ export interface components {
              * @example 2
              */
             cpu_milli: number;
-            gpu?: components["schemas"]["corral__workloads__spec__Gpu-Output"] | null;
+            gpu?: components["schemas"]["Gpu-Output"] | null;
             /**
              * Memory Mib
              * @example 4096
