@@ -105,8 +105,11 @@ class Cage:
     def python(self) -> str:
         return str(self.place.python)
 
-    def drive(self, source: str, *, out_door: bool = False, **values: Any) -> str:
-        """Runs source as the engine does; it finds `box` and `values`. Returns what it printed."""
+    def drive(self, source: str, *, out_door: bool = False, secret: str | None = None, **values: Any) -> str:
+        """Runs source as the engine does; it finds `box` and `values`. Returns what it printed.
+
+        `secret` is in the environment of the engine.
+        """
         self._count += 1
         run = self.directory / f"run{self._count}"
         run.mkdir()
@@ -120,7 +123,9 @@ class Cage:
             "values": values,
         }
         driver = str(self.place.directory / "driver.py")
-        done = self._as_engine([self.python, "-I", "-S", driver, json.dumps(settings)], dedent(source))
+        done = self._as_engine(
+            [self.python, "-I", "-S", driver, json.dumps(settings)], dedent(source), secret
+        )
         assert done.returncode == 0, f"the driver failed: {done.stdout}{done.stderr}"
         return done.stdout
 
@@ -135,13 +140,17 @@ class Cage:
 
     def outside(self, program: str) -> Ended:
         """The same program with the same uid and no sandbox: what the sandbox is there for."""
-        done = self._as_uid(self.uid, [self.python, "-I", "-c", dedent(program)], "")
+        done = self._as_uid(self.uid, [self.python, "-I", "-c", dedent(program)], "", {})
         return Ended(done.returncode, done.stdout + done.stderr)
 
-    def _as_engine(self, command: list[str], source: str) -> subprocess.CompletedProcess[str]:
-        return self._as_uid(self.engine_uid, command, source)
+    def _as_engine(
+        self, command: list[str], source: str, secret: str | None
+    ) -> subprocess.CompletedProcess[str]:
+        return self._as_uid(self.engine_uid, command, source, {} if secret is None else {"SECRET": secret})
 
-    def _as_uid(self, uid: int, command: list[str], source: str) -> subprocess.CompletedProcess[str]:
+    def _as_uid(
+        self, uid: int, command: list[str], source: str, environment: dict[str, str]
+    ) -> subprocess.CompletedProcess[str]:
         if uid != os.geteuid():
             command = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--", *command]
         if self._street is not None:
@@ -154,5 +163,5 @@ class Cage:
             timeout=LIMIT_SECONDS,
             check=False,
             cwd="/",
-            env={"PATH": os.environ["PATH"]},
+            env={"PATH": os.environ["PATH"]} | environment,
         )

@@ -23,6 +23,12 @@ def cage(request: pytest.FixtureRequest, place: Installed) -> Iterator[Cage]:
         yield made
 
 
+@pytest.fixture
+def cage_of_user(place: Installed) -> Iterator[Cage]:
+    with cage_of("user", place) as made:
+        yield made
+
+
 @pytest.fixture(scope="session")
 def the_street() -> Iterator[Street]:
     if os.geteuid() != 0:

@@ -31,6 +31,10 @@ class Running:
         self._said = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
 
+    @property
+    def text(self) -> str:
+        return self._text.decode()
+
     def release(self) -> "Running":
         self.replica.release()
         self._reader.start()
@@ -77,6 +81,7 @@ class Box:
     """One attempt: its namespaces and directories; `run` starts a replica in it."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
+        self._settings = settings
         self.mode = sandbox.Mode(settings["mode"])
         self.uid = settings["uid"]
         self.runtime = settings["runtime"]
@@ -90,6 +95,12 @@ class Box:
         self.attempt = namespaces.open_attempt(
             self.mode, str(self.directory / "shm"), 64, out_door=settings["out_door"]
         )
+
+    def beside(self) -> "Box":
+        """Another attempt of the same user."""
+        directory = self.directory / "beside"
+        directory.mkdir()
+        return Box(self._settings | {"directory": str(directory)})
 
     def spec(self, command: tuple[str, ...], **more: Any) -> sandbox.Sandbox:
         values: dict[str, Any] = {"hostname": "box", "runtime": self.runtime, "tmp_mib": 64} | more
