@@ -33,6 +33,9 @@ from corral.engines.local.sandbox import WORKSPACE, Mode
 
 _NOT_FOUND, _NOT_RUN = 127, 126
 
+# Children that have done their part but may not have ended: a paused cgroup would keep who waits for them.
+_helpers: list[int] = []
+
 
 class EntryRefused(Exception):
     """The command could not be started inside, in words."""
@@ -72,18 +75,22 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Entering:
-    """Something that is about to be inside. `helper` is a child of this process too, and ends by itself."""
+    """Something that is about to be inside. `births` tells of a command that died before it could speak."""
 
     helper: int
     channel: socket.socket
+    births: int
 
     def finish(self) -> Session:
         """Waits for the outcome; without waiting once the channel is readable."""
         space = socket.CMSG_SPACE(CREDENTIALS.size) + socket.CMSG_SPACE(4)
         with self.channel:
             message, ancillary, _, _ = self.channel.recvmsg(4096, space, socket.MSG_CMSG_CLOEXEC)
-        os.waitpid(self.helper, 0)
-        pid, terminal = 0, None
+        # An end without a message means that both are gone, so that this does not wait either.
+        born = os.read(self.births, 20) if not message else b""
+        os.close(self.births)
+        _reap_helpers(self.helper)
+        pid, terminal = int(born or 0), None
         for _, kind, data in ancillary:
             if kind == socket.SCM_CREDENTIALS:
                 pid, _, _ = CREDENTIALS.unpack(data)
@@ -101,12 +108,19 @@ def begin(inside: Inside, attempt: Attempt, visit: Visit, stdio: tuple[int, int,
     channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     with theirs:
-        helper = fork_and_exit(lambda: _join_and_fork(inside, attempt, visit, stdio, theirs))
-    return Entering(helper, channel)
+        births, birth = os.pipe()
+        helper = fork_and_exit(lambda: _join_and_fork(inside, attempt, visit, stdio, theirs, birth))
+    os.close(birth)
+    return Entering(helper, channel, births)
 
 
 def set_size(terminal: int, size: Size) -> None:
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", size.rows, size.columns, 0, 0))
+
+
+def _reap_helpers(done: int) -> None:
+    _helpers.append(done)
+    _helpers[:] = [pid for pid in _helpers if os.waitpid(pid, os.WNOHANG) == (0, 0)]
 
 
 def _join_and_fork(
@@ -115,6 +129,7 @@ def _join_and_fork(
     visit: Visit,
     stdio: tuple[int, int, int] | None,
     channel: socket.socket,
+    birth: int,
 ) -> None:
     try:
         enter_cgroups(visit.cgroups)
@@ -134,10 +149,14 @@ def _join_and_fork(
         if inside.inner_user is not None:
             kernel.join(inside.inner_user, "user")
         # Not kept as a parent: it would be a second process per session, and change the exit code.
-        if kernel.fork_beside() == 0:
+        child = kernel.fork_beside()
+        if child == 0:
             _become_visitor(attempt.mode, visit, stdio, channel)
+        os.write(birth, str(child).encode())
     except OSError as error:
-        channel.send((error.strerror or str(error)).encode())
+        # So the kernel answers when the first process inside is gone.
+        ended = error.errno == errno.ENOMEM
+        channel.send(b"the sandbox has ended" if ended else (error.strerror or str(error)).encode())
 
 
 def _become_visitor(
