@@ -27,7 +27,16 @@ from corral.store.migrate import (
 
 
 def differences(connection: Connection) -> list[Any]:
-    options = {"compare_type": True, "compare_server_default": True, "target_metadata": metadata}
+    def is_here(thing: Any, _name: object, kind: str, _reflected: bool, _other: object) -> bool:
+        beside = connection.dialect.name == "sqlite" and kind == "table" and "sqlite_file" in thing.info
+        return not beside
+
+    options = {
+        "compare_type": True,
+        "compare_server_default": True,
+        "target_metadata": metadata,
+        "include_object": is_here,
+    }
     context = MigrationContext.configure(connection, opts=options)
     return list(compare_metadata(context, metadata))
 

@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError
 
 from corral.store.database import Database, Transaction
 from corral.usage import ledger
-from corral.usage.clock import read_clock
+from corral.usage.clock import microseconds_of, read_clock
 from corral.usage.tables import usage_allocation, usage_record
 from tests.usage.factories import CPU, GPU, HOUR, MINUTE, ZONE, Machine, create_grant
 
@@ -246,6 +246,13 @@ async def test_open_allocations_are_listed_with_their_boot(database: Database) -
     await database.write(ledger.close, second.allocation_id, machine.mark())
     found = await database.read(ledger.open_allocations, ZONE)
     assert found == {first.allocation_id: "boot-1"}
+
+
+def test_instant_is_found_on_the_clock_of_the_boot() -> None:
+    machine = Machine()
+    ended = machine.mark(), machine.wall
+    machine.pass_time(HOUR)
+    assert machine.reading().mark_of(microseconds_of(ended[1])) == ended[0]
 
 
 def test_clock_of_this_machine_is_read() -> None:

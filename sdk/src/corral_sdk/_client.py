@@ -9,7 +9,7 @@ from corral_sdk._people import Grants, Invitations, JoinCodes, Organisations, Ro
 from corral_sdk._platform import SettingsResource, SystemResource, events
 from corral_sdk._queues import Flavors, QueueTree
 from corral_sdk._transport import Transport
-from corral_sdk._usage import Usage
+from corral_sdk._usage import Samples, Usage
 from corral_sdk._zones import Devices, Nodes, Pools, Zones
 from corral_sdk.models import Event
 
@@ -58,6 +58,7 @@ class Client:
         self.join_codes = JoinCodes(transport)
         self.audit = Audit(transport)
         self.usage = Usage(transport)
+        self.samples = Samples(transport)
         self.settings = SettingsResource(transport)
         self.system = SystemResource(transport)
         self.zones = Zones(transport)

@@ -1,13 +1,14 @@
-"""What was used, by whom: sums of the usage ledger."""
+"""What was used, by whom: sums of the usage ledger; samples over time."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import BinaryIO
 
 from corral_sdk._resource import Resource, given
 from corral_sdk._transport import API
-from corral_sdk.models import UsageSums
+from corral_sdk.models import SampleAnswer, UsageSums
 
-__all__ = ["Usage"]
+__all__ = ["Samples", "Usage"]
 
 _PIECE = 65536
 
@@ -70,3 +71,20 @@ class Usage(Resource):
                 to.write(piece)
                 written += len(piece)
         return written
+
+
+class Samples(Resource):
+    """What nodes, devices and workloads did over time."""
+
+    def query(
+        self,
+        subject: str,
+        metric: str | Sequence[str],
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        points: int = 300,
+    ) -> SampleAnswer:
+        """Of `node:<id>`, `device:<node id>/<device>`, `workload:<id>` or `replica:<run>`; the last hour."""
+        query = given(subject=subject, metric=metric, since=since, until=until, points=points)
+        return self._get(SampleAnswer, "samples", query=query)

@@ -66,6 +66,9 @@ __all__ = [
     "RegistrationSettings",
     "Role",
     "RoleGrant",
+    "SampleAnswer",
+    "SamplePoint",
+    "SampleSeries",
     "Session",
     "SshKey",
     "System",
@@ -433,3 +436,27 @@ class UsageSums:
     since: datetime
     until: datetime
     items: tuple[UsageSum, ...]
+
+
+@dataclass(frozen=True)
+class SamplePoint:
+    at: datetime
+    lowest: int
+    mean: float
+    highest: int
+
+
+@dataclass(frozen=True)
+class SampleSeries:
+    """One metric over time; its unit is in its name."""
+
+    metric: str
+    points: tuple[SamplePoint, ...]
+
+
+@dataclass(frozen=True)
+class SampleAnswer:
+    """Series of one subject; each point stands for `step_seconds`."""
+
+    step_seconds: int
+    items: tuple[SampleSeries, ...]

@@ -18,6 +18,7 @@ from corral.api.problems import install_problem_handlers
 from corral.audit.routes import router as audit_router
 from corral.control.chores import chores_loop, flush_loop
 from corral.control.running import running
+from corral.control.samples import samples_loop
 from corral.control.zone import Zone
 from corral.engines.interface import Engine
 from corral.events.feed import EventFeed
@@ -45,7 +46,12 @@ from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring
 from corral.training.routes import router as training_router
 from corral.training.tasks import TrainingKind
+from corral.usage.context import UsageContext
 from corral.usage.routes import router as usage_router
+from corral.usage.samples.levels import Retention
+from corral.usage.samples.routes import router as samples_router
+from corral.usage.samples.sampler import open_samples
+from corral.workloads.finding import find as find_workload
 from corral.workloads.routes import router as workloads_router
 from corral.zones.routes import router as zones_router
 
@@ -104,8 +110,11 @@ def create_app(parts: Parts) -> FastAPI:
     app.state.engine = parts.engine
     app.state.kinds = {"training": TrainingKind()}
     app.state.prober = None
+    samples = open_samples(database, _retention(settings))
+    app.state.usage = UsageContext(samples, see_workload=find_workload)
     app.state.loops = [
         chores_loop(database, session_idle=idle),
+        samples_loop(database, samples),
         flush_loop(database, [partial(access.seen.flush, database)]),
     ]
     app.add_middleware(
@@ -128,6 +137,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     access: Access = app.state.authenticator
     async with AsyncExitStack() as stack:
         stack.push_async_callback(access.seen.flush, database)
+        stack.push_async_callback(app.state.usage.samples.close)
         await database.listen()
         await stack.enter_async_context(app.state.event_feed.running())
         await stack.enter_async_context(running(app.state.loops))
@@ -160,10 +170,21 @@ def _routes() -> list[BaseRoute]:
         training_router,
         audit_router,
         usage_router,
+        samples_router,
         events_router,
     )
     api = lay_flat(routers, PREFIX)
     return [*api, *lay_flat((health_router,))]
+
+
+def _retention(settings: Settings) -> Retention:
+    return Retention(
+        raw_hours=settings.samples_raw_hours,
+        minute_days=settings.samples_minute_days,
+        hour_days=settings.samples_hour_days,
+        day_days=settings.samples_day_days,
+        workload_days=settings.samples_workload_days,
+    )
 
 
 def find_organisation_path(transaction: Transaction, organisation_id: str) -> str | None:

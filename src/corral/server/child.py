@@ -47,6 +47,7 @@ from corral.store.archive import BackupError
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring, KeyringError
 from corral.store.migrate import HEAD, SchemaError, current_revision, upgrade
+from corral.usage.samples.sampler import SamplesError
 from corral.zones.service import ensure_local_zone
 
 STREAM_GRACE_SECONDS = 5
@@ -123,7 +124,10 @@ async def _serve(
     database = Database(settings.database_url_resolved)
     passwords = Passwords()
     machine = await asyncio.to_thread(detect_machine)
-    app = create_app(Parts(settings, database, keyring, machine, passwords))
+    try:
+        app = create_app(Parts(settings, database, keyring, machine, passwords))
+    except SamplesError as error:
+        raise CannotStartError(f"{error}.", "Samples are in a file beside the database.") from error
     try:
         prepared = await prepare(settings, database, passwords)
 

@@ -136,6 +136,41 @@ class Settings(BaseModel):
         ge=1,
         le=3650,
     )
+    samples_raw_hours: WholeNumber = _setting(
+        24,
+        "Single samples of nodes, devices and workloads are kept for this many hours.",
+        "a whole number from 2 to 168",
+        ge=2,
+        le=168,
+    )
+    samples_minute_days: WholeNumber = _setting(
+        14,
+        "Samples rolled up to minutes are kept for this many days.",
+        "a whole number from 1 to 365, longer than samples_raw_hours",
+        ge=1,
+        le=365,
+    )
+    samples_hour_days: WholeNumber = _setting(
+        180,
+        "Samples rolled up to hours are kept for this many days.",
+        "a whole number from 2 to 3650, not less than samples_minute_days",
+        ge=2,
+        le=3650,
+    )
+    samples_day_days: WholeNumber = _setting(
+        1095,
+        "Samples rolled up to days are kept for this many days.",
+        "a whole number from 2 to 36500, not less than samples_hour_days",
+        ge=2,
+        le=36500,
+    )
+    samples_workload_days: WholeNumber = _setting(
+        30,
+        "Samples of a workload, and the metrics it reported, are kept for this many days after their last.",
+        "a whole number from 1 to 3650",
+        ge=1,
+        le=3650,
+    )
 
     @field_validator("home")
     @classmethod
@@ -220,6 +255,12 @@ class Settings(BaseModel):
     def _agree(self) -> Self:
         if self.session_idle_hours > self.session_hours:
             raise _conflict("session_idle_hours", f"it is more than session_hours ({self.session_hours})")
+        if self.samples_minute_days * 24 <= self.samples_raw_hours:
+            raise _conflict("samples_minute_days", f"it is not longer than {self.samples_raw_hours} hours")
+        if self.samples_hour_days < self.samples_minute_days:
+            raise _conflict("samples_hour_days", f"it is less than {self.samples_minute_days}")
+        if self.samples_day_days < self.samples_hour_days:
+            raise _conflict("samples_day_days", f"it is less than {self.samples_hour_days}")
         if self.tls_certificate and not self.tls_key:
             raise _conflict("tls_key", "tls_certificate is set, and a certificate needs its private key")
         if self.tls_key and not self.tls_certificate:

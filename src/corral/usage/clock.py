@@ -34,6 +34,10 @@ class Reading:
         """What to add to this boot's time to get microseconds of the calendar."""
         return microseconds_of(self.at) - self.mark.boottime_us
 
+    def mark_of(self, at_us: int) -> Mark:
+        """When an instant of the calendar was on this boot's clock, if the calendar was not set since."""
+        return Mark(self.mark.boot_id, at_us - self.offset_us)
+
 
 def read_clock() -> Reading:
     boottime_us = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000

@@ -880,6 +880,26 @@ export interface paths {
         patch: operations["change_role"];
         trace?: never;
     };
+    "/api/v1/samples": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read samples over time
+         * @description Of your workloads, and with `zones.read` of nodes and devices; as finely as so many points allow.
+         */
+        get: operations["read_samples"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/session": {
         parameters: {
             query?: never;
@@ -2435,6 +2455,12 @@ export interface components {
             /** To */
             to: string;
         };
+        /**
+         * Metric
+         * @description Every metric there is: the number of series of a subject is bounded by this list.
+         * @enum {string}
+         */
+        Metric: "cpu_milli" | "memory_bytes" | "disk_bytes" | "read_bytes_per_second" | "written_bytes_per_second" | "received_bytes_per_second" | "sent_bytes_per_second" | "gpu_busy_percent" | "gpu_memory_mib" | "temperature_celsius" | "power_milliwatts";
         /** NewFlavor */
         NewFlavor: {
             /**
@@ -3630,6 +3656,58 @@ export interface components {
         Roles: {
             /** Items */
             items: components["schemas"]["Role"][];
+        };
+        /**
+         * SampleAnswer
+         * @description Series of one subject.
+         */
+        SampleAnswer: {
+            /** Items */
+            items: components["schemas"]["SampleSeries"][];
+            /**
+             * Step Seconds
+             * @description How long one point stands for.
+             * @example 60
+             */
+            step_seconds: number;
+        };
+        /** SamplePoint */
+        SamplePoint: {
+            /**
+             * At
+             * Format: date-time
+             * @description When the step begins, in UTC.
+             * @example 2026-11-15T08:00:00Z
+             */
+            at: string;
+            /**
+             * Highest
+             * @example 990
+             */
+            highest: number;
+            /**
+             * Lowest
+             * @example 120
+             */
+            lowest: number;
+            /**
+             * Mean
+             * @example 310.5
+             */
+            mean: number;
+        };
+        /** SampleSeries */
+        SampleSeries: {
+            /**
+             * @description The unit is in its name.
+             * @example cpu_milli
+             */
+            metric: components["schemas"]["Metric"];
+            /**
+             * Points
+             * @description Steps without any sample are left out.
+             */
+            points: components["schemas"]["SamplePoint"][];
         };
         /** Session */
         Session: {
@@ -9886,6 +9964,91 @@ export interface operations {
             };
             /** @description If-Match is missing. */
             428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_samples: {
+        parameters: {
+            query: {
+                /** @description What to show; repeat it for several. */
+                metric: components["schemas"]["Metric"][];
+                /** @description How many steps of time the answer has at most, about. */
+                points?: number;
+                /** @description From then on; an hour before `until` if left out. */
+                since?: string | null;
+                /** @description node:<id>, device:<node id>/<device>, workload:<id>, or replica:<run> with the name <workload>-<attempt>-<index>. */
+                subject: string;
+                /** @description Before then; now if left out. */
+                until?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SampleAnswer"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

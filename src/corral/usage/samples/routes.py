@@ -1,0 +1,39 @@
+"""HTTP: samples of nodes, devices and workloads over time."""
+
+from typing import Annotated, cast
+
+from fastapi import APIRouter, Query
+
+from corral.api.callers import Caller, SignedInCaller, lacking
+from corral.api.once import Db
+from corral.core.permissions import Permission
+from corral.store.database import Transaction
+from corral.usage.context import SeeWorkload, UsageHere
+from corral.usage.samples.models import SampleAnswer, SamplesQuery, shown
+from corral.usage.samples.points import SubjectKind
+
+router = APIRouter(prefix="/samples", tags=["usage"])
+
+
+@router.get("", summary="Read samples over time")
+async def read_samples(
+    database: Db, usage: UsageHere, caller: SignedInCaller, query: Annotated[SamplesQuery, Query()]
+) -> SampleAnswer:
+    """Of your workloads, and with `zones.read` of nodes and devices; as finely as so many points allow."""
+    kind, _, subject = query.subject.partition(":")
+    await database.read(_check_visible, caller, cast("SubjectKind", kind), subject, usage.see_workload)
+    since, until = query.span(database.now())
+    answer = await usage.samples.query(
+        cast("SubjectKind", kind), subject, query.metric, since=since, until=until, points=query.points
+    )
+    return shown(answer)
+
+
+def _check_visible(
+    transaction: Transaction, caller: Caller, kind: SubjectKind, subject: str, see_workload: SeeWorkload
+) -> None:
+    if kind in ("node", "device"):
+        if not caller.scopes(Permission.ZONES_READ):
+            raise lacking(Permission.ZONES_READ, "some organisation")
+        return
+    see_workload(transaction, caller, subject.partition("-")[0])
