@@ -39,6 +39,8 @@ def up(
     session_idle_hours: Annotated[str | None, _flag("Longest rest of a session.", "HOURS")] = None,
     login_link_minutes: Annotated[str | None, _flag("Life of a login link.", "MINUTES")] = None,
     token_max_days: Annotated[str | None, _flag("Longest life of an access token.", "DAYS")] = None,
+    simulated_gpus: Annotated[str | None, _flag("GPUs to simulate, e.g. 8xH100-80GB.", "LIST")] = None,
+    trusted: Annotated[str | None, _flag("Run work without isolation (true).", "BOOLEAN")] = None,
 ) -> None:
     """Start Corral on this machine: console, API and everything behind them.
 

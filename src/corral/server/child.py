@@ -26,6 +26,7 @@ from asyncpg import PostgresError
 from sqlalchemy.exc import DBAPIError
 
 from corral.accelerators.machine import detect_machine
+from corral.control.leases import end_all
 from corral.identity.bootstrap import (
     ADMINISTRATOR,
     first_password_pending,
@@ -41,6 +42,7 @@ from corral.queues.service import ensure_organisation_queues
 from corral.server.app import Parts, create_app
 from corral.server.handover import take_over
 from corral.server.logs import set_up_logs
+from corral.server.machine_zone import local_engine
 from corral.server.settings import Settings
 from corral.server.tls import TlsError, server_context
 from corral.store.archive import BackupError
@@ -124,8 +126,9 @@ async def _serve(
     database = Database(settings.database_url_resolved)
     passwords = Passwords()
     machine = await asyncio.to_thread(detect_machine)
+    engine = local_engine(settings, machine)
     try:
-        app = create_app(Parts(settings, database, keyring, machine, passwords))
+        app = create_app(Parts(settings, database, keyring, machine, passwords, engine))
     except SamplesError as error:
         raise CannotStartError(f"{error}.", "Samples are in a file beside the database.") from error
     try:
@@ -149,6 +152,7 @@ async def _serve(
         _stop_with_parent(server, life_fd, app.state.stopping)
         await server.serve([listener])
     finally:
+        await engine.close()
         passwords.close()
         await database.close()
 
@@ -164,6 +168,9 @@ async def prepare(settings: Settings, database: Database, passwords: Passwords) 
         await database.write(found_installation, hashed)
 
     def renew(transaction: Transaction) -> tuple[str, str, str, bool]:
+        if settings.database_kind == "sqlite":
+            # The data directory is locked by this process: whoever held a lease is gone.
+            end_all(transaction)
         renew_presets(transaction)
         ensure_local_zone(transaction)
         ensure_organisation_queues(transaction)

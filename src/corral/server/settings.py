@@ -12,6 +12,9 @@ from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit, urlunsplit
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from corral.accelerators.simulated import parse as parse_simulated
+from corral.core.refusals import Invalid
+
 __all__ = ["Settings", "mask_database_url"]
 
 MASK = "********"
@@ -171,6 +174,29 @@ class Settings(BaseModel):
         ge=1,
         le=3650,
     )
+    simulated_gpus: str = _setting(
+        "",
+        "GPUs that this machine is said to have: they are scheduled and metered, code computes on the CPU. "
+        "Empty: the real ones, or a few simulated ones where there are none.",
+        "empty, none, or a list such as 8xH100-80GB,2xT4-16GB",
+        max_length=400,
+    )
+    trusted: bool = _setting(
+        False,
+        "Runs work also where it cannot be isolated or limited. Only for one person on their own machine: "
+        "while others have accounts here, such work is refused.",
+        "true or false",
+    )
+
+    @field_validator("simulated_gpus")
+    @classmethod
+    def _known_gpus(cls, text: str) -> str:
+        if text not in {"", "none"}:
+            try:
+                parse_simulated(text)
+            except Invalid as error:
+                raise PydanticCustomError("simulated_gpus", "{why}", {"why": error.detail}) from None
+        return text
 
     @field_validator("home")
     @classmethod

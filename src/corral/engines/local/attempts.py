@@ -9,8 +9,8 @@ from corral.engines.local import layout, locks, records, runs
 from corral.engines.local.group_bases import bases_from
 from corral.engines.local.groups import Group
 from corral.engines.local.link import Link, State
+from corral.engines.local.loop import boot_id
 from corral.engines.local.spec import Spec
-from corral.engines.local.supervisor import boot_id
 from corral.engines.local.told import Told
 
 _LOOK_AGAIN_SECONDS = 0.2

@@ -6,11 +6,17 @@ import os
 import select
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 
 def boot_time() -> float:
     """Seconds since the machine was started, sleep included; nobody can set this clock."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def boot_id() -> str:
+    """Which start of the machine this is."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 class Clock:

@@ -12,7 +12,7 @@ from corral.engines.local.bare import BareReplica
 from corral.engines.local.endings import MEANS_NOT_FOUND, Facts, judge, split_status
 from corral.engines.local.groups import Group
 from corral.engines.local.launch import Replica
-from corral.engines.local.loop import Clock, Loop, boot_time
+from corral.engines.local.loop import Clock, Loop, boot_id, boot_time
 from corral.engines.local.said import Said
 from corral.engines.local.segments import SegmentWriter
 from corral.engines.local.spec import ReplicaSpec, Spec
@@ -161,6 +161,7 @@ class Supervised:
             "said_done": facts.said_done,
             "started": self.started,
             "ended": self.since,
+            "ended_mark": [boot_id(), round(boot_time() * 1_000_000)],
             "usage": counters,
             "output_bytes": self._output.offset,
             "output_dropped": self._output.dropped,

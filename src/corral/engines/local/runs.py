@@ -40,6 +40,7 @@ def from_record(spec: Spec, index: int, record: dict[str, object], noticed: int)
         said_done=record.get("said_done") is True,
         started=_number(record, "started"),
         ended=ended,
+        ended_mark=_mark(record),
         usage=counters_from(usage) if isinstance(usage, dict) else None,
         notes=spec.notes,
     )
@@ -74,6 +75,13 @@ def between(before: Run | None, now: Run) -> list[Run]:
             0, Run(now.run, now.node, RunPhase.RUNNING, now.started, started=now.started, notes=now.notes)
         )
     return told
+
+
+def _mark(record: dict[str, object]) -> tuple[str, int] | None:
+    match record.get("ended_mark"):
+        case [str(boot), int(microseconds)]:
+            return boot, microseconds
+    return None
 
 
 def _number(record: dict[str, object], name: str) -> int | None:

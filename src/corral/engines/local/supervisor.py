@@ -21,7 +21,7 @@ from corral.engines.local.door import Door
 from corral.engines.local.enter import Size
 from corral.engines.local.group_bases import bases_from
 from corral.engines.local.groups import Group, Limits
-from corral.engines.local.loop import Clock, Loop, boot_time
+from corral.engines.local.loop import Clock, Loop, boot_id, boot_time
 from corral.engines.local.namespaces import Attempt, NamespaceFailed, open_attempt
 from corral.engines.local.replica import Supervised
 from corral.engines.local.sandbox import (
@@ -45,10 +45,6 @@ _SHM_SHARE = 2  # /dev/shm may hold half of the memory
 
 class NotStarted(Exception):
     """Nothing was started, in words for whoever asked."""
-
-
-def boot_id() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def supervise(directory: Path, secrets: Sequence[Mapping[str, str]], ready: socket.socket) -> None:
