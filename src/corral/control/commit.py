@@ -23,6 +23,7 @@ from corral.usage import ledger
 from corral.usage.clock import Reading
 from corral.workloads.machine import Granted, Taken, may_start
 from corral.workloads.records import Grant, Loaded, apply, load, open_attempt
+from corral.workloads.runs import run_name
 from corral.workloads.snapshot import replica_name, replica_number
 from corral.workloads.spec import Resources
 from corral.workloads.states import State
@@ -58,11 +59,6 @@ def commit(transaction: Transaction, zone_id: str, plan: Plan, known: Known, rea
     _keep_claims(transaction, zone_id, plan)
     _tell_the_waiting(transaction, plan, placed)
     return Committed(started, gone, refused)
-
-
-def run_name(workload_id: str, attempt: int, replica: int) -> str:
-    """How the engine and the ledger name a replica of an attempt, for ever."""
-    return f"{workload_id}-{attempt}-{replica}"
 
 
 def _is_as_planned(loaded: dict[str, Loaded], name: str, known: Known) -> bool:

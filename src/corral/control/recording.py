@@ -11,7 +11,6 @@ from typing import Protocol
 
 from sqlalchemy import select
 
-from corral.control.commit import run_name
 from corral.core.refusals import Refusal
 from corral.engines.interface import Ending, Observation, Run, RunPhase, Start
 from corral.engines.tasks import Task
@@ -31,6 +30,7 @@ from corral.workloads.machine import (
 )
 from corral.workloads.reasons import Why
 from corral.workloads.records import Loaded, apply, free, load, load_states, note_member, use_from_dict
+from corral.workloads.runs import run_name
 from corral.workloads.snapshot import replica_name
 from corral.workloads.states import LEAVING, PRESENT, WAITING, State
 from corral.workloads.tables import replica, workload

@@ -52,6 +52,8 @@ from corral.usage.samples.levels import Retention
 from corral.usage.samples.routes import router as samples_router
 from corral.usage.samples.sampler import open_samples
 from corral.workloads.finding import find as find_workload
+from corral.workloads.output_routes import log_places
+from corral.workloads.output_routes import router as output_router
 from corral.workloads.routes import router as workloads_router
 from corral.zones.routes import router as zones_router
 
@@ -112,6 +114,8 @@ def create_app(parts: Parts) -> FastAPI:
     app.state.prober = None
     samples = open_samples(database, _retention(settings))
     app.state.usage = UsageContext(samples, see_workload=find_workload)
+    app.state.masks = lambda _transaction, _workload: ()  # no kind of work is given secrets yet
+    app.state.log_places = log_places()
     app.state.loops = [
         chores_loop(database, session_idle=idle),
         samples_loop(database, samples),
@@ -167,6 +171,7 @@ def _routes() -> list[BaseRoute]:
         zones_router,
         queues_router,
         workloads_router,
+        output_router,
         training_router,
         audit_router,
         usage_router,

@@ -1,0 +1,131 @@
+"""The output of workloads over HTTP."""
+
+from typing import Annotated, cast
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import StreamingResponse
+from pydantic import Field
+
+from corral.api.callers import SignedInCaller
+from corral.api.models import Id, Output
+from corral.api.once import Db
+from corral.api.patience import patience
+from corral.api.places import Places
+from corral.api.problems import Problem
+from corral.core.refusals import Conflict
+from corral.engines.interface import Engine
+from corral.workloads import output
+
+router = APIRouter(prefix="/workloads", tags=["workloads"])
+
+MOST_BYTES = 1024 * 1024
+LONGEST_WAIT_SECONDS = 25
+LARGEST_OFFSET = 2**53 - 1
+
+
+class Log(Output):
+    """A part of what a replica wrote. `next` is where to read on."""
+
+    attempt: int = Field(description="Of which it is; 0 when there was none yet.")
+    replica: int
+    offset: int = Field(description="Where the text begins, in bytes since the replica's first.")
+    next: int = Field(description="Give it as `after` to read on.")
+    dropped: int = Field(description="Bytes after `after` that are no longer kept.")
+    ended: bool = Field(description="Nothing will come after `next`.")
+    text: str = Field(description="Secret values are starred; bytes that are no UTF-8 are replaced.")
+
+
+def log_places() -> Places:
+    """For one person: a console with several windows and some commands."""
+    return Places(
+        32, "requests for output", "Close other windows or commands that follow output, then try again."
+    )
+
+
+async def _engine(request: Request) -> Engine:
+    engine = request.app.state.engine
+    if engine is None:
+        raise Conflict("This Corral runs no work.", "Start it with a zone: corral up.")
+    return cast("Engine", engine)
+
+
+Running = Annotated[Engine, Depends(_engine)]
+Attempt = Annotated[
+    int | None, Query(ge=1, le=2**31 - 1, description="Left out: the last one, or the one to come.")
+]
+Number = Annotated[int, Query(alias="replica", ge=0, le=9999)]
+
+
+@router.get("/{workload_id}/logs", responses={429: {"description": "Too many wait.", "model": Problem}})
+async def read_logs(
+    request: Request,
+    database: Db,
+    caller: SignedInCaller,
+    engine: Running,
+    workload_id: Id,
+    attempt: Attempt = None,
+    replica: Number = 0,
+    after: Annotated[int, Query(ge=0, le=LARGEST_OFFSET, description="The `next` of the last answer.")] = 0,
+    tail_bytes: Annotated[
+        int | None, Query(ge=1, le=MOST_BYTES, description="Instead of `after`: about the last so many.")
+    ] = None,
+    limit: Annotated[int, Query(ge=1024, le=MOST_BYTES, description="Most bytes at once.")] = 256 * 1024,
+    wait_seconds: Annotated[
+        int,
+        Query(
+            ge=0,
+            le=LONGEST_WAIT_SECONDS,
+            description="Answer as soon as there is more or it has ended, and after this time at the latest.",
+        ),
+    ] = 0,
+) -> Log:
+    """What a replica wrote, from an offset on. Ask with `wait_seconds` again and again to follow it."""
+    state = request.app.state
+
+    async def find() -> output.Place:
+        return await database.read(output.find_place, caller, state.masks, workload_id, attempt, replica)
+
+    with state.log_places.taken(caller.user_id):
+        if tail_bytes is not None:
+            after = await output.tail_offset(engine, await find(), tail_bytes)
+        async with patience(request, wait_seconds) as patient:
+            place, part = await output.wait_for_part(database, engine, find, after, limit, patient)
+    return Log(
+        attempt=place.attempt,
+        replica=place.number,
+        offset=part.offset,
+        next=part.next,
+        dropped=part.dropped,
+        ended=part.ended,
+        text=part.data.decode(errors="replace"),
+    )
+
+
+@router.get(
+    "/{workload_id}/logs/download",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "description": "All that is kept until now, as a file.",
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+        }
+    },
+)
+async def download_logs(
+    request: Request,
+    database: Db,
+    caller: SignedInCaller,
+    engine: Running,
+    workload_id: Id,
+    attempt: Attempt = None,
+    replica: Number = 0,
+) -> StreamingResponse:
+    """All that a replica wrote and that is kept, as a file; secret values are starred."""
+    state = request.app.state
+    place = await database.read(output.find_place, caller, state.masks, workload_id, attempt, replica)
+    name = f"{workload_id}-{place.attempt}-{place.number}.log"
+    return StreamingResponse(
+        output.everything(engine, place),
+        media_type="text/plain; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
