@@ -1408,6 +1408,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workloads/{workload_id}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Logs
+         * @description What a replica wrote, from an offset on. Ask with `wait_seconds` again and again to follow it.
+         */
+        get: operations["read_logs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workloads/{workload_id}/logs/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download Logs
+         * @description All that a replica wrote and that is kept, as a file; secret values are starred.
+         */
+        get: operations["download_logs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workloads/{workload_id}/why": {
         parameters: {
             query?: never;
@@ -2332,6 +2372,44 @@ export interface components {
             role_name: string;
             /** Seats Left */
             seats_left: number;
+        };
+        /**
+         * Log
+         * @description A part of what a replica wrote. `next` is where to read on.
+         */
+        Log: {
+            /**
+             * Attempt
+             * @description Of which it is; 0 when there was none yet.
+             */
+            attempt: number;
+            /**
+             * Dropped
+             * @description Bytes after `after` that are no longer kept.
+             */
+            dropped: number;
+            /**
+             * Ended
+             * @description Nothing will come after `next`.
+             */
+            ended: boolean;
+            /**
+             * Next
+             * @description Give it as `after` to read on.
+             */
+            next: number;
+            /**
+             * Offset
+             * @description Where the text begins, in bytes since the replica's first.
+             */
+            offset: number;
+            /** Replica */
+            replica: number;
+            /**
+             * Text
+             * @description Secret values are starred; bytes that are no UTF-8 are replaced.
+             */
+            text: string;
         };
         /**
          * LoginLink
@@ -12996,6 +13074,183 @@ export interface operations {
             };
             /** @description Too many tries. */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_logs: {
+        parameters: {
+            query?: {
+                /** @description The `next` of the last answer. */
+                after?: number;
+                /** @description Left out: the last one, or the one to come. */
+                attempt?: number | null;
+                /** @description Most bytes at once. */
+                limit?: number;
+                replica?: number;
+                /** @description Instead of `after`: about the last so many. */
+                tail_bytes?: number | null;
+                /** @description Answer as soon as there is more or it has ended, and after this time at the latest. */
+                wait_seconds?: number;
+            };
+            header?: never;
+            path: {
+                workload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Log"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    download_logs: {
+        parameters: {
+            query?: {
+                /** @description Left out: the last one, or the one to come. */
+                attempt?: number | null;
+                replica?: number;
+            };
+            header?: never;
+            path: {
+                workload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All that is kept until now, as a file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
