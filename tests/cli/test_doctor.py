@@ -34,6 +34,7 @@ def test_a_machine_that_can_run_corral_is_told_so(corral: Corral, tmp_path: Path
     for name in (
         "Python",
         "SQLite",
+        "Sandbox",
         "cgroups",
         "GPU",
         "Data directory",
@@ -55,8 +56,8 @@ def test_what_is_not_ok_says_what_to_do(corral: Corral, tmp_path: Path) -> None:
 
 def test_programs_that_are_missing_are_named_with_their_package(corral: Corral, tmp_path: Path) -> None:
     shown = corral("doctor", "--json", PATH=str(tmp_path), CORRAL_PORT=str(free_port()))
-    assert check(shown, "bubblewrap")["state"] == "warn"
-    assert check(shown, "bubblewrap")["remedy"] == "apt install bubblewrap"
+    assert check(shown, "Sandbox")["state"] == "warn"
+    assert check(shown, "Sandbox")["remedy"] == "apt install bubblewrap"
     assert check(shown, "Node")["remedy"] == "Install Node 20 or newer."
 
 

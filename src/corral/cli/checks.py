@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from corral.accelerators.machine import detect_machine
+from corral.engines.local import probe
 from corral.server.lock import running_corral
 from corral.server.ports import PortError, listen, listeners_on
 from corral.server.settings import Settings
@@ -94,14 +95,22 @@ def _console() -> Check:
 
 
 def _sandbox() -> Check:
-    version = _version("bwrap", "--version")
-    if version:
-        return Check("bubblewrap", "ok", version)
-    return Check("bubblewrap", "warn", "not found: workloads cannot be isolated", "apt install bubblewrap")
+    problem = probe.ask()
+    if problem is not None:
+        return Check("Sandbox", "warn", f"workloads cannot be kept apart: {problem.found}", problem.remedy)
+    kind = "a uid for every person" if os.geteuid() == 0 else "one uid for everyone"
+    return Check("Sandbox", "ok", f"one was started ({kind}; {_version('bwrap', '--version')})")
 
 
 def _cgroups() -> Check:
     root = Path("/sys/fs/cgroup")
+    if os.geteuid() != 0 and not _has_own_group(root):
+        return Check(
+            "cgroups",
+            "warn",
+            "none is ours: workloads cannot be limited",
+            "Run Corral as root, or: systemd-run --user --scope -p Delegate=yes corral up",
+        )
     if (root / "cgroup.controllers").exists():
         return Check("cgroups", "ok", "version 2")
     if (root / "memory").is_dir():
@@ -110,6 +119,17 @@ def _cgroups() -> Check:
     return Check(
         "cgroups", "warn", "not mounted: workloads cannot be limited", "Mount cgroup2 on /sys/fs/cgroup."
     )
+
+
+def _has_own_group(root: Path) -> bool:
+    """Whether the group that this process is in was handed to its user."""
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        hierarchy, controllers, path = line.split(":", 2)
+        if hierarchy == "0" or "memory" in controllers.split(","):
+            tree = root if hierarchy == "0" else root / "memory"
+            if os.access(f"{tree}{path}", os.W_OK):
+                return True
+    return False
 
 
 def _machine() -> Iterable[Check]:

@@ -123,9 +123,7 @@ class Cage:
             "values": values,
         }
         driver = str(self.place.directory / "driver.py")
-        done = self._as_engine(
-            [self.python, "-I", "-S", driver, json.dumps(settings)], dedent(source), secret
-        )
+        done = self.as_engine([self.python, "-I", "-S", driver, json.dumps(settings)], dedent(source), secret)
         assert done.returncode == 0, f"the driver failed: {done.stdout}{done.stderr}"
         return done.stdout
 
@@ -140,15 +138,15 @@ class Cage:
 
     def outside(self, program: str) -> Ended:
         """The same program with the same uid and no sandbox: what the sandbox is there for."""
-        done = self._as_uid(self.uid, [self.python, "-I", "-c", dedent(program)], "", {})
+        done = self.as_uid(self.uid, [self.python, "-I", "-c", dedent(program)], "", {})
         return Ended(done.returncode, done.stdout + done.stderr)
 
-    def _as_engine(
-        self, command: list[str], source: str, secret: str | None
+    def as_engine(
+        self, command: list[str], source: str = "", secret: str | None = None
     ) -> subprocess.CompletedProcess[str]:
-        return self._as_uid(self.engine_uid, command, source, {} if secret is None else {"SECRET": secret})
+        return self.as_uid(self.engine_uid, command, source, {} if secret is None else {"SECRET": secret})
 
-    def _as_uid(
+    def as_uid(
         self, uid: int, command: list[str], source: str, environment: dict[str, str]
     ) -> subprocess.CompletedProcess[str]:
         if uid != os.geteuid():

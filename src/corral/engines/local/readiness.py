@@ -3,8 +3,9 @@
 import os
 from dataclasses import dataclass
 
+from corral.engines.local import probe
 from corral.engines.local.group_bases import Bases
-from corral.engines.local.sandbox import Mode, SandboxRefused, look_at_host
+from corral.engines.local.sandbox import Mode
 from corral.engines.local.spec import NO_SANDBOX
 
 
@@ -47,8 +48,5 @@ def decide(
 
 
 def sandbox_problem() -> str | None:
-    try:
-        look_at_host()
-    except SandboxRefused as refused:
-        return str(refused)
-    return None
+    problem = probe.ask()
+    return None if problem is None else f"{problem.found}. {problem.remedy}"
