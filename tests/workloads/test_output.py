@@ -145,7 +145,7 @@ async def test_what_was_never_there_is_named(open_ground: Ground) -> None:
 
 async def test_download_is_the_whole_output_with_secrets_starred(open_ground: Ground) -> None:
     campus = open_ground.campus
-    campus.app.state.masks = lambda _transaction, _workload: ["simulated"]
+    campus.app.state.masks = lambda _transaction, _workload: [b"simulated"]
     work = await open_ground.submit(campus.admin, "fit")
     await open_ground.pass_time(120)
     answer = await campus.admin.get(f"/workloads/{work}/logs/download")

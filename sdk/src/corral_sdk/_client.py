@@ -3,13 +3,14 @@
 from collections.abc import Generator, Mapping
 
 from corral_sdk._audit import Audit
-from corral_sdk._endpoint import find_endpoint
+from corral_sdk._endpoint import find_endpoint, find_token
 from corral_sdk._me import Me, SessionResource, SshKeys, Tokens
 from corral_sdk._people import Grants, Invitations, JoinCodes, Organisations, Roles, Users
 from corral_sdk._platform import SettingsResource, SystemResource, events
 from corral_sdk._queues import Flavors, QueueTree
 from corral_sdk._transport import Transport
 from corral_sdk._usage import Samples, Usage
+from corral_sdk._workloads import Training, Workloads
 from corral_sdk._zones import Devices, Nodes, Pools, Zones
 from corral_sdk.models import Event
 
@@ -44,6 +45,7 @@ class Client:
             timeout_seconds,
             allow_plain_http,
             ca_file or self.endpoint.ca_file,
+            find_token=lambda: find_token(self.endpoint.url, url, token, environ),
         )
         self._transport = transport
         self.session = SessionResource(transport)
@@ -57,6 +59,8 @@ class Client:
         self.invitations = Invitations(transport)
         self.join_codes = JoinCodes(transport)
         self.audit = Audit(transport)
+        self.workloads = Workloads(transport)
+        self.training = Training(transport)
         self.usage = Usage(transport)
         self.samples = Samples(transport)
         self.settings = SettingsResource(transport)

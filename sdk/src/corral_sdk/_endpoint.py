@@ -58,6 +58,17 @@ def find_endpoint(
     return replace(found, ca_file=environ.get("CORRAL_CA_FILE") or found.ca_file)
 
 
+def find_token(
+    address: str, url: str | None = None, token: str | None = None, environ: Mapping[str, str] | None = None
+) -> str | None:
+    """The token for this address as it is known now: a Corral that starts again makes a new local one."""
+    try:
+        found = find_endpoint(url, token, environ)
+    except NotConfiguredError:
+        return None
+    return found.token if found.url == address else None
+
+
 def saved_logins(environ: Mapping[str, str] | None = None) -> list[SavedLogin]:
     """Every saved login, the last one first."""
     path = credentials_path(os.environ if environ is None else environ)

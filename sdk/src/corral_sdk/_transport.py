@@ -6,7 +6,7 @@ import json
 import random
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -61,6 +61,8 @@ class Transport:
     allow_plain_http: bool = False
     ca_file: str | None = None
     extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    find_token: Callable[[], str | None] | None = field(default=None, repr=False)
+    _tokens: list[str | None] = field(default_factory=list, repr=False)  # a newer one, once found
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -90,18 +92,20 @@ class Transport:
         Reads are tried again after a failure on the way; so are creates, because their Idempotency-Key makes
         a second one harmless. Nothing else is: whether it took effect cannot be known.
         """
-        sent = {**self._headers(), **(headers or {})}
+        given = dict(headers or {})
         payload = None
         if body is not None:
             payload = json.dumps(body).encode()
-            sent["Content-Type"] = "application/json"
+            given["Content-Type"] = "application/json"
         if create:
-            sent["Idempotency-Key"] = str(uuid.uuid4())
+            given["Idempotency-Key"] = str(uuid.uuid4())
         target = _target(path, query)
         tries = _TRIES if method == "GET" or create else 1
         for attempt in range(1, tries + 1):
             try:
-                answer = self._exchange(method, target, payload, sent)
+                answer = self._exchange(method, target, payload, given)
+                if answer.status == 401 and self._has_newer_token():
+                    answer = self._exchange(method, target, payload, given)
             except UnreachableError as error:
                 if attempt == tries or isinstance(error, UntrustedError):
                     raise
@@ -126,9 +130,7 @@ class Transport:
         """A long answer, to be read piece by piece."""
         connection = self._connection(timeout_seconds or self.timeout_seconds)
         try:
-            response = self._send(
-                connection, "GET", _target(path, query), None, {**self._headers(), **(headers or {})}
-            )
+            response = self._send(connection, "GET", _target(path, query), None, headers or {})
             if response.status >= 300:
                 _checked(Answer(response.status, _lower(response), response.read()))
             yield response
@@ -158,7 +160,7 @@ class Transport:
         headers: Mapping[str, str],
     ) -> http.client.HTTPResponse:
         try:
-            connection.request(method, target, payload, dict(headers))
+            connection.request(method, target, payload, {**self._headers(), **headers})
             return connection.getresponse()
         except (OSError, http.client.HTTPException) as error:
             raise self._unreachable(error) from error
@@ -196,9 +198,19 @@ class Transport:
             "User-Agent": f"corral-sdk/{__version__}",
             "Connection": "close",
         }
-        if self.token:
-            headers["Authorization"] = f"Bearer {self.token}"
+        token = self._tokens[-1] if self._tokens else self.token
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
         return {**headers, **self.extra_headers}
+
+    def _has_newer_token(self) -> bool:
+        """Whether another token than the refused one is known by now; it is used from then on."""
+        refused = self._tokens[-1] if self._tokens else self.token
+        found = None if self.find_token is None else self.find_token()
+        if found is None or found == refused:
+            return False
+        self._tokens[:] = [found]
+        return True
 
     def _unreachable(self, error: Exception) -> UnreachableError:
         untrusted = getattr(error, "verify_message", None)

@@ -17,11 +17,8 @@ def masked(data: bytes, secrets: Iterable[bytes]) -> bytes:
 
 def unfinished_secret(data: bytes, secrets: Sequence[bytes]) -> int:
     """How many bytes at the end may be the beginning of a secret of which the rest is still to come."""
-    for length in range(min(reach(secrets), len(data)), 0, -1):
-        end = data[len(data) - length :]
-        if any(len(secret) > length and secret.startswith(end) for secret in secrets):
-            return length
-    return 0
+    long = (secret for secret in secrets if len(secret) > 1)
+    return max((_begun(data[1 - len(secret) :], secret) for secret in long), default=0)
 
 
 def reach(secrets: Iterable[bytes]) -> int:
@@ -41,3 +38,12 @@ def _found(data: bytes, secret: bytes) -> Iterable[tuple[int, int]]:
     while start >= 0:
         yield start, start + len(secret)
         start = data.find(secret, start + 1)
+
+
+def _begun(end: bytes, secret: bytes) -> int:
+    start = end.find(secret[:1])
+    while start >= 0:
+        if secret.startswith(end[start:]):
+            return len(end) - start
+        start = end.find(secret[:1], start + 1)
+    return 0

@@ -15,7 +15,7 @@ from corral.api.callers import Caller
 from corral.api.patience import Patience
 from corral.core.refusals import NotFound
 from corral.engines.interface import Engine
-from corral.store.database import AnyRow, Database, Transaction
+from corral.store.database import Database, Transaction
 from corral.workloads import finding
 from corral.workloads.machine import Phase
 from corral.workloads.masking import masked, reach, unfinished_character, unfinished_secret
@@ -24,8 +24,8 @@ from corral.workloads.runs import run_name
 from corral.workloads.states import OVER
 from corral.workloads.tables import replica
 
-# Values that the output of a workload must not show.
-Masks = Callable[[Transaction, AnyRow], Sequence[str]]
+# What the output of the workload with this id must not show.
+Masks = Callable[[Transaction, str], Sequence[bytes]]
 
 _LOOK_AGAIN_SECONDS = 5.0
 _PIECE = 256 * 1024
@@ -89,7 +89,7 @@ def find_place(
     )
     assert one is not None, "an attempt has all its replicas"
     run = None if one.phase == Phase.GRANTED else run_name(workload_id, chosen, number)
-    secrets = tuple(value.encode() for value in masks(transaction, row) if value)
+    secrets = tuple(masks(transaction, workload_id))
     return Place(workload_id, chosen, number, run, one.phase == Phase.ENDED, secrets)
 
 
