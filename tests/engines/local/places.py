@@ -145,6 +145,10 @@ class LocalPlace(Place):
         for run in await everything(self.engine):
             await self.reach(run, RunPhase.ENDED)
         await self.engine.close()
+        await self.supervisors_gone()
+
+    async def supervisors_gone(self) -> None:
+        """A supervisor tidies up after the last ending."""
         until = time.monotonic() + LIMIT_SECONDS
         while any(locks.holder(lock.parent) for lock in (self.directory / "data").glob("*/*/lock")):
             assert time.monotonic() < until, "a supervisor stays"

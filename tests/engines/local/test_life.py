@@ -73,6 +73,16 @@ async def test_signal_that_ends_a_run_is_named(local: LocalPlace) -> None:
     assert ended.detail == "ended by signal 11 (SIGSEGV)"
 
 
+async def test_end_is_marked_on_the_clock_that_nobody_sets(local: LocalPlace) -> None:
+    before = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
+    ended = await local.finish(local.sized("a", "true"))
+    after = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
+    assert ended.ended_mark is not None
+    boot, microseconds = ended.ended_mark
+    assert boot == Path("/proc/sys/kernel/random/boot_id").read_text().strip()  # noqa: ASYNC240
+    assert before < microseconds < after
+
+
 async def test_exit_code_is_the_commands_own(local: LocalPlace) -> None:
     ended = await local.finish(local.sized("a", "sh", "-c", "exit 42"))
     assert (ended.exit_code, ended.detail) == (42, "exit code 42")
@@ -144,10 +154,10 @@ async def test_attempt_of_another_boot_is_lost(local: LocalPlace) -> None:
 
 
 async def test_next_attempt_finds_the_workspace_and_is_told_to_resume(local: LocalPlace) -> None:
-    program = "test -f saved && echo resumed $CORRAL_RESUME; touch saved; exec sleep 60"
+    program = "test -f saved && echo resumed $CORRAL_RESUME; touch saved; echo saved; exec sleep 60"
     first = local.sized("a", "sh", "-c", f"trap '' TERM; {program}")
     await local.engine.start([first])
-    await local.reach("a", RunPhase.RUNNING)
+    await local.wrote("a", "saved")
     await local.engine.signal(["a"], 0)
     assert (await local.reach("a", RunPhase.ENDED)).ending is Ending.SUSPENDED
     assert first.task is not None
@@ -262,6 +272,7 @@ async def test_what_a_run_says_wrongly_is_refused_and_the_rest_is_kept(local: Lo
     assert (message.kind, message.body["step"], message.body["note"]) == (MessageKind.REPORT, 7, "fine")
 
 
+@NEEDS_LIMITS
 async def test_counters_grow_and_are_told_at_the_end(local: LocalPlace) -> None:
     burn = "import time\nuntil = time.process_time() + 0.3\nwhile time.process_time() < until: pass"
     ended = await local.finish(local.sized("a", "python3", "-c", burn))

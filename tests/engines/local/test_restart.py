@@ -95,9 +95,10 @@ async def test_two_engines_start_a_run_once(local: LocalPlace) -> None:
     await other.inventory()
     await asyncio.gather(local.engine.start([start]), other.start([start]))
     ended = await local.reach("a", RunPhase.ENDED)
-    assert (await everything(other))["a"].phase is RunPhase.ENDED
     assert ended.ending is Ending.SUCCEEDED
-    await other.close()
+    local.engine, first = other, local.engine
+    assert await local.reach("a", RunPhase.ENDED) == ended
+    await first.close()
     starts = local.directory / "data" / "workspaces" / "a" / "starts"
     assert starts.read_text() == "started\n"
 
@@ -107,6 +108,7 @@ async def test_intent_of_which_nothing_came_is_withdrawn_and_can_be_started_agai
     await local.reach("a", RunPhase.ENDED)
     await local.engine.forget(["a"])
     await local.engine.close()
+    await local.supervisors_gone()
     # As if the engine had been killed between the intent and the supervisor.
     gone, intent = local.directory / "data" / "gone" / "a-1", local.run_directory("a")
     gone.rename(intent)

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -72,11 +73,12 @@ def start(
 
 
 def _execute(command: Sequence[str], environment: Mapping[str, str]) -> None:
-    try:
-        os.execvpe(command[0], list(command), dict(environment))  # noqa: S606
-    except FileNotFoundError:
+    program = shutil.which(command[0], path=environment.get("PATH"))
+    if program is None:
         os.write(2, f"{command[0]}: not found\n".encode())
         os._exit(127)
+    try:
+        os.execve(program, list(command), dict(environment))  # noqa: S606
     except OSError as error:
         os.write(2, f"{command[0]}: {error.strerror}\n".encode())
         os._exit(126)

@@ -15,19 +15,30 @@ def boot_time() -> float:
 
 
 def boot_id() -> str:
-    """Which start of the machine this is."""
+    """Another one after every start of the machine."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 class Clock:
-    """Instants in microseconds of UTC that never go back: the wall clock once, then the time since."""
+    """Instants in microseconds of UTC that never go back: the wall clock once, then the time since.
+
+    A mark is the same moment on the clock of this boot, which nobody can set.
+    """
 
     def __init__(self) -> None:
+        self.boot_id = boot_id()
         self._began_wall = time.time_ns() // 1000
-        self._began_boot = boot_time()
+        self._began_boot = _boot_microseconds()
 
     def instant(self) -> int:
-        return self._began_wall + round((boot_time() - self._began_boot) * 1_000_000)
+        return self._began_wall + _boot_microseconds() - self._began_boot
+
+    def mark_of(self, instant: int) -> tuple[str, int]:
+        return self.boot_id, instant - self._began_wall + self._began_boot
+
+
+def _boot_microseconds() -> int:
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
 
 
 class Loop:

@@ -12,7 +12,7 @@ from corral.engines.local.bare import BareReplica
 from corral.engines.local.endings import MEANS_NOT_FOUND, Facts, judge, split_status
 from corral.engines.local.groups import Group
 from corral.engines.local.launch import Replica
-from corral.engines.local.loop import Clock, Loop, boot_id, boot_time
+from corral.engines.local.loop import Clock, Loop, boot_time
 from corral.engines.local.said import Said
 from corral.engines.local.segments import SegmentWriter
 from corral.engines.local.spec import ReplicaSpec, Spec
@@ -161,7 +161,7 @@ class Supervised:
             "said_done": facts.said_done,
             "started": self.started,
             "ended": self.since,
-            "ended_mark": [boot_id(), round(boot_time() * 1_000_000)],
+            "ended_mark": self._clock.mark_of(self.since),
             "usage": counters,
             "output_bytes": self._output.offset,
             "output_dropped": self._output.dropped,
@@ -171,7 +171,8 @@ class Supervised:
 
     def _counters(self, use: resource.struct_rusage) -> dict[str, int]:
         counters = self.group.counters()
-        if "cpu_microseconds" not in counters:
+        # Without a group only a plain process can be asked: what a sandbox used is not told to us.
+        if "cpu_microseconds" not in counters and isinstance(self._process, BareReplica):
             counters["cpu_microseconds"] = round((use.ru_utime + use.ru_stime) * 1_000_000)
         return counters | {"memory_bytes": 0, "processes": 0}
 

@@ -21,7 +21,7 @@ from corral.engines.local.door import Door
 from corral.engines.local.enter import Size
 from corral.engines.local.group_bases import bases_from
 from corral.engines.local.groups import Group, Limits
-from corral.engines.local.loop import Clock, Loop, boot_id, boot_time
+from corral.engines.local.loop import Clock, Loop, boot_time
 from corral.engines.local.namespaces import Attempt, NamespaceFailed, open_attempt
 from corral.engines.local.replica import Supervised
 from corral.engines.local.sandbox import (
@@ -104,7 +104,11 @@ class Supervisor:
 
     def prepare(self) -> None:
         """Everything that can fail for reasons of this machine, before anything has started."""
-        begun: dict[str, object] = {"boot_id": boot_id(), "pid": os.getpid(), "at": self._clock.instant()}
+        begun: dict[str, object] = {
+            "boot_id": self._clock.boot_id,
+            "pid": os.getpid(),
+            "at": self._clock.instant(),
+        }
         if not records.write_once(self._directory, layout.BEGUN, begun):
             raise NotStarted("this attempt was begun before")
         commands = self._directory / layout.COMMANDS
