@@ -36,6 +36,7 @@ class Ground:
     engine: SimulatedEngine
     zone: Zone
     programs: dict[str, Program]
+    now: int  # of the engine: only the test lets it pass, however slow the machine is
     terms: dict[str, Term] = field(default_factory=dict)
 
     async def take_over(self) -> None:
@@ -73,11 +74,8 @@ class Ground:
         await self.settle()
         for _ in range(seconds // 10 or 1):
             self.campus.clock.advance(seconds=min(10, seconds))
+            self.now += min(10, seconds) * SECOND
             await self.settle()
-
-    @property
-    def now(self) -> int:
-        return int(self.campus.clock().timestamp() * SECOND)
 
     async def submit(self, person: ApiClient, name: str, gpus: int = 1, **more: Any) -> str:
         resources = {"cpu_milli": 1000, "memory_mib": 1024, "gpu": {"count": gpus}}
@@ -108,7 +106,7 @@ async def ground(campus: Campus) -> AsyncIterator[Ground]:
     engine = SimulatedEngine([MACHINE], program_of, now=now, ticks_per_second=SECOND)
     zone_id = (await campus.database.read(local_zone)).id
     zone = Zone(campus.database, zone_id, engine, {"training": TrainingKind()})
-    made_ground = Ground(campus, engine, zone, programs)
+    made_ground = Ground(campus, engine, zone, programs, now)
     campus.app.state.prober = zone
     await made_ground.take_over()
     yield made_ground

@@ -31,8 +31,8 @@ async def test_work_runs_where_it_was_placed_and_ends(ground: Ground) -> None:
     assert [one["reason"]["sentence"] for one in seen["transitions"]] == [
         "Submitted.",
         "Placed on box.",
-        "Every replica runs.",
-        "Every replica ended with exit code 0.",
+        "It runs.",
+        "It ended with exit code 0.",
     ]
 
 

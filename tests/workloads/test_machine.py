@@ -83,26 +83,28 @@ def test_work_whose_replicas_all_end_with_0_has_succeeded() -> None:
 
 
 def test_failed_replica_ends_the_others_of_its_gang() -> None:
-    step = last(running(2), Ended(1, End.FAILED, exit_code=3))
+    step = last(running(2), Ended(1, End.FAILED, exit_code=3, detail="exit code 3"))
     assert step.life.state is State.STOPPING
+    assert step.because is not None
+    assert step.because.sentence() == "Replica 1 ended with exit code 3. The other replicas are ended too."
     assert step.instructions == (TellMembers((0,)),)
     closed = handle(step.life, Ended(0, End.LEFT))
     assert closed.life.state is State.FAILED
-    assert closed.because == Because(Why.EXITED, {"replica": 1, "detail": None, "exit_code": 3})
+    assert closed.because == Because(Why.EXITED, {"replica": 1, "of": 2, "detail": None, "exit_code": 3})
 
 
 @pytest.mark.parametrize(
     ("ended", "expected"),
     [
-        (Ended(0, End.FAILED, exit_code=1), "Replica 0 ended with exit code 1."),
+        (Ended(0, End.FAILED, exit_code=1), "It ended with exit code 1."),
         (
             Ended(0, End.FAILED, exit_code=127, detail="cannot find file train.py"),
-            "Replica 0 ended with exit code 127: cannot find file train.py.",
+            "It ended with exit code 127: cannot find file train.py.",
         ),
-        (Ended(0, End.FAILED, signal=11), "Replica 0 was ended by signal 11."),
+        (Ended(0, End.FAILED, signal=11), "It was ended by signal 11."),
         (
             Ended(0, End.FAILED, signal=9, out_of_memory=True, memory_mib=64),
-            "Replica 0 ran out of memory at its limit of 64 MiB.",
+            "It ran out of memory at its limit of 64 MiB.",
         ),
         (
             Ended(0, End.FAILED, signal=9, timed_out=True, time_limit_seconds=60),

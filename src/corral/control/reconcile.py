@@ -5,16 +5,17 @@ signal, forget, discard. All of it may be repeated, so a crash at any point is r
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 from sqlalchemy import update
 
 from corral.control.loop import Done, Loop
 from corral.control.observed import RECONCILE, note_observed
-from corral.control.recording import Kind, Todo, record
+from corral.control.recording import Kind, Todo, note_checkpoints, record
 from corral.control.term import Term
 from corral.engines.interface import Cursor, Engine, Inventory, Observation
+from corral.engines.reports import Message
 from corral.queues.presets import ensure_presets
 from corral.store.database import Database, Transaction
 from corral.usage.clock import Reading, read_clock
@@ -24,6 +25,9 @@ from corral.zones.service import record_inventory
 
 PERIOD_SECONDS = 10.0
 WATCH_SECONDS = 30.0
+MOST_MESSAGES = 1000
+
+Listener = Callable[[Transaction, Sequence[Message]], None]
 
 log = structlog.get_logger(__name__)
 
@@ -31,11 +35,21 @@ log = structlog.get_logger(__name__)
 class Reconciler:
     """`watch` wakes the loop when the engine has news; run it beside the loop."""
 
-    def __init__(self, database: Database, zone_id: str, engine: Engine, kinds: Mapping[str, Kind]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        zone_id: str,
+        engine: Engine,
+        kinds: Mapping[str, Kind],
+        listener: Listener | None = None,
+    ) -> None:
+        """`listener` is told, inside a transaction, what work says; some of it may come twice."""
         self._database = database
         self._zone_id = zone_id
         self._engine = engine
         self._kinds = kinds
+        self._listener = listener
+        self._heard: dict[str, int] = {}
         self._cursor: Cursor | None = None
         self._epoch = -1
         self._inventory_revision = -1
@@ -69,7 +83,9 @@ class Reconciler:
             await self._database.write(self._record_inventory, term, inventory)
             self._inventory_revision = inventory.revision
         observed = await self._engine.observe(self._cursor)
-        todo = await self._database.write(self._record, term, observed, read_clock())
+        said = await self._engine.messages(self._heard, MOST_MESSAGES)
+        todo = await self._database.write(self._record, term, observed, said, read_clock())
+        self._heard.update((message.run, message.number) for message in said)
         self._cursor = observed.cursor
         if observed.complete:
             self._sent.clear()
@@ -77,7 +93,7 @@ class Reconciler:
         await self._tell(term, todo)
         for name in todo.foreign:
             log.warning("the engine runs something that Corral does not know; it is left alone", run=name)
-        return Done(todo.recorded + len(todo.starts))
+        return Done(todo.recorded + len(todo.starts), more=len(said) == MOST_MESSAGES)
 
     async def _tell(self, term: Term, todo: Todo) -> None:
         term.check_deadline()
@@ -87,14 +103,36 @@ class Reconciler:
         for grace_seconds, runs in sorted(todo.signals.items()):
             await self._engine.signal(runs, grace_seconds)
         if todo.forgets:
-            await self._engine.forget(todo.forgets)
-            self._sent.difference_update(todo.forgets)
+            await self._forget(todo.forgets)
         if todo.discards:
             await self._engine.discard(todo.discards)
             await self._database.write(self._note_discarded, term, todo.discards)
 
-    def _record(self, transaction: Transaction, term: Term, observed: Observation, reading: Reading) -> Todo:
+    async def _forget(self, runs: list[str]) -> None:
+        """What they said last is read first: the engine keeps it no longer than the run."""
+        while said := await self._engine.messages(self._heard, MOST_MESSAGES):
+            await self._database.write(self._hear, said)
+            self._heard.update((message.run, message.number) for message in said)
+        await self._engine.forget(runs)
+        ended = set(runs)
+        self._sent -= ended
+        self._heard = {run: number for run, number in self._heard.items() if run not in ended}
+
+    def _hear(self, transaction: Transaction, said: Sequence[Message]) -> None:
+        note_checkpoints(transaction, said)
+        if self._listener is not None:
+            self._listener(transaction, said)
+
+    def _record(
+        self,
+        transaction: Transaction,
+        term: Term,
+        observed: Observation,
+        said: Sequence[Message],
+        reading: Reading,
+    ) -> Todo:
         term.check(transaction)
+        self._hear(transaction, said)
         todo = record(transaction, self._zone_id, observed, self._kinds, reading, self._sent)
         if observed.complete:
             note_observed(transaction, self._zone_id, term.epoch)

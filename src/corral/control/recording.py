@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 from corral.core.refusals import Refusal
 from corral.engines.interface import Ending, Observation, Run, RunPhase, Start
+from corral.engines.reports import Message, MessageKind
 from corral.engines.tasks import Task
 from corral.store.database import AnyRow, Transaction
 from corral.usage import ledger
@@ -92,6 +93,14 @@ def record(
         _act(transaction, loaded, kinds, reading, todo)
     todo.discards = _deleted(transaction, zone_id)
     return todo
+
+
+def note_checkpoints(transaction: Transaction, said: Sequence[Message]) -> None:
+    """Remembers when work was last safe: what it did before that is not lost when its place is taken."""
+    for message in said:
+        parts = split_run(message.run)
+        if message.kind is MessageKind.CHECKPOINT and parts is not None:
+            note_member(transaction, *parts, {"checkpoint_at": _moment(message.at)})
 
 
 def split_run(name: str) -> tuple[str, int, int] | None:

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from corral.api.callers import Caller
-from corral.control.reconcile import Reconciler
+from corral.control.meter import Meter
+from corral.control.reconcile import Listener, Reconciler
 from corral.control.recording import Kind
 from corral.control.running import running
 from corral.control.schedule import Scheduler
@@ -20,6 +21,7 @@ from corral.queues.service import find_queue
 from corral.queues.snapshot import usual_quotas
 from corral.scheduling.live import Explain, Probe
 from corral.store.database import Database, Transaction
+from corral.usage.samples.sampler import Samples
 from corral.workloads import finding, service
 from corral.workloads.snapshot import GROUP, replica_name
 from corral.workloads.spec import Resources, WorkSpec
@@ -30,21 +32,37 @@ from corral.zones.service import local_zone
 class Zone:
     """A zone whose work this process looks after, as far as it holds the leases."""
 
-    def __init__(self, database: Database, zone_id: str, engine: Engine, kinds: Mapping[str, Kind]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        zone_id: str,
+        engine: Engine,
+        kinds: Mapping[str, Kind],
+        samples: Samples | None = None,
+        listener: Listener | None = None,
+    ) -> None:
         self.id = zone_id
         self.engine = engine
         self._database = database
-        self.reconciler = Reconciler(database, zone_id, engine, kinds)
+        self.reconciler = Reconciler(database, zone_id, engine, kinds, listener)
         self.scheduler = Scheduler(database, zone_id)
+        self.meter = Meter(database, zone_id, engine, samples)
 
     @classmethod
-    async def local(cls, database: Database, engine: Engine, kinds: Mapping[str, Kind]) -> "Zone":
+    async def local(
+        cls,
+        database: Database,
+        engine: Engine,
+        kinds: Mapping[str, Kind],
+        samples: Samples | None = None,
+        listener: Listener | None = None,
+    ) -> "Zone":
         zone = await database.read(local_zone)
-        return cls(database, zone.id, engine, kinds)
+        return cls(database, zone.id, engine, kinds, samples, listener)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        loops = [self.reconciler.loop(), self.scheduler.loop()]
+        loops = [self.reconciler.loop(), self.scheduler.loop(), self.meter.loop()]
         async with running(loops):
             watch = asyncio.create_task(self.reconciler.watch(), name=f"watch {self.id}")
             try:

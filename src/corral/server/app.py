@@ -146,7 +146,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await stack.enter_async_context(app.state.event_feed.running())
         await stack.enter_async_context(running(app.state.loops))
         if app.state.engine is not None:
-            zone = await Zone.local(database, app.state.engine, app.state.kinds)
+            zone = await Zone.local(database, app.state.engine, app.state.kinds, app.state.usage.samples)
             app.state.prober = zone
             await stack.enter_async_context(zone.running())
         yield

@@ -305,15 +305,15 @@ def _ended(life: Life, event: Ended) -> Step:
     if all(one.phase is Phase.ENDED for one in after.members):
         return _close(after)
     if after.fate is not None and after.state not in LEAVING:
-        what = because.sentence() if because else ""
-        told = Because(Why.MEMBER_ENDED, {"replica": event.number, "what": what.rstrip(".")})
+        assert because is not None
+        told = Because(Why.MEMBER_ENDED, {"replica": event.number, "what": because.sentence()})
         return _step(replace(after, state=State.STOPPING), told)
     return Step(after, None, instructions_for(after))
 
 
 def _doom(life: Life, event: Ended) -> tuple[Life, Because]:
     """A replica that ended otherwise than well decides what becomes of the attempt."""
-    because = why_ended(event)
+    because = why_ended(event, len(life.members))
     if event.end in {End.LOST, End.LEFT, End.REFUSED}:
         life, again = replace(life, losses=life.losses + 1), life.losses + 1 < MOST_LOSSES
         number, most = life.losses, MOST_LOSSES - 1
@@ -329,8 +329,8 @@ def _doom(life: Life, event: Ended) -> tuple[Life, Because]:
     return replace(life, fate=Fate.FAIL, fate_because=because), because
 
 
-def why_ended(event: Ended) -> Because:
-    facts = {"replica": event.number, "detail": event.detail or None}
+def why_ended(event: Ended, of: int) -> Because:
+    facts = {"replica": event.number, "of": of, "detail": _telling(event)}
     if event.end in {End.LOST, End.LEFT}:
         return Because(Why.LOST, facts)
     if event.end is End.REFUSED:
@@ -342,6 +342,12 @@ def why_ended(event: Ended) -> Because:
     if event.signal is not None:
         return Because(Why.KILLED, facts | {"signal": event.signal})
     return Because(Why.EXITED, facts | {"exit_code": event.exit_code})
+
+
+def _telling(event: Ended) -> str | None:
+    """What the engine says of an end, as far as it says more than a number."""
+    repeats = ("exit code", "ended by signal", "out of memory", "reached its time limit")
+    return event.detail if event.detail and not event.detail.startswith(repeats) else None
 
 
 def _close(life: Life) -> Step:

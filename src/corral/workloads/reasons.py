@@ -44,20 +44,20 @@ _TAKEN_BY = {
 _SENTENCES = {
     Why.SUBMITTED: "Submitted.",
     Why.PLACED: "Placed on {nodes}.",
-    Why.ALL_RUN: "Every replica runs.",
+    Why.ALL_RUN: "It runs.",
     Why.ASKED_TO_STOP: "{by_name} stopped it.",
     Why.ASKED_TO_SUSPEND: "{by_name} suspended it.",
     Why.ASKED_TO_RESUME: "{by_name} let it go on.",
     Why.KEPT: "It stays: {for_name} no longer needs its place.",
-    Why.MEMBER_ENDED: "Replica {replica} ended ({what}); the others are ended too.",
-    Why.ENDED_WELL: "Every replica ended with exit code 0.",
+    Why.MEMBER_ENDED: "{what} The other replicas are ended too.",
+    Why.ENDED_WELL: "It ended with exit code 0.",
     Why.SAID_DONE: "It said that it is done.",
     Why.LEFT: "It left its place.",
-    Why.EXITED: "Replica {replica} ended with exit code {exit_code}.",
-    Why.KILLED: "Replica {replica} was ended by signal {signal}.",
-    Why.OUT_OF_MEMORY: "Replica {replica} ran out of memory at its limit of {memory_mib} MiB.",
-    Why.TIME_LIMIT: "It reached its time limit of {time_limit_seconds} s.",
-    Why.LOST: "Replica {replica} was lost with its node or its supervisor.",
+    Why.EXITED: "{who} ended with exit code {exit_code}.",
+    Why.KILLED: "{who} was ended by signal {signal}.",
+    Why.OUT_OF_MEMORY: "{who} ran out of memory at its limit of {memory_mib} MiB.",
+    Why.TIME_LIMIT: "{who} reached its time limit of {time_limit_seconds} s.",
+    Why.LOST: "{who} was lost with its node or its supervisor.",
     Why.REFUSED: "It could not be started: {detail}.",
     Why.DELETED: "{by_name} deleted it.",
 }
@@ -83,11 +83,12 @@ class Because:
             case Why.TRIES_AGAIN:
                 what = Because.from_dict(self.facts["after"]).sentence()
                 return f"{what} It is tried again ({self.facts['number']} of {self.facts['most']})."
-            case Why.EXITED | Why.KILLED if detail := self.facts.get("detail"):
+            case Why.EXITED | Why.KILLED | Why.LOST if detail := self.facts.get("detail"):
                 return f"{_SENTENCES[self.why].format(**self._named())[:-1]}: {detail}."
             case _:
                 return _SENTENCES[self.why].format(**self._named())
 
     def _named(self) -> dict[str, Any]:
-        names = {"by_name": "Corral", "for_name": "other work"}
+        who = f"Replica {self.facts.get('replica')}" if self.facts.get("of", 1) > 1 else "It"
+        names = {"by_name": "Corral", "for_name": "other work", "who": who}
         return names | {name: value for name, value in self.facts.items() if value is not None}

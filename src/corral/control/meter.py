@@ -1,0 +1,50 @@
+"""The meter loop of a zone: what is held is noted in the ledger, what is used is sampled."""
+
+from sqlalchemy import select
+
+from corral.control.loop import Done, Loop
+from corral.control.recording import split_run
+from corral.control.term import Term
+from corral.engines.interface import Engine
+from corral.store.database import Database, Transaction
+from corral.usage import ledger
+from corral.usage.clock import Reading, read_clock
+from corral.usage.samples.feed import Feed
+from corral.usage.samples.sampler import Samples
+from corral.zones.tables import node
+
+PERIOD_SECONDS = 10.0
+
+
+class Meter:
+    """`samples` None measures nothing and only keeps the ledger."""
+
+    def __init__(self, database: Database, zone_id: str, engine: Engine, samples: Samples | None) -> None:
+        self._database = database
+        self._zone_id = zone_id
+        self._engine = engine
+        self._samples = samples
+        self._feed = Feed()
+        self._nodes: dict[str, str] = {}
+
+    def loop(self) -> Loop:
+        return Loop("meter", self._database, self.turn, PERIOD_SECONDS, zone=self._zone_id)
+
+    async def turn(self, term: Term) -> Done:
+        written = await self._database.write(self._beat, term, read_clock())
+        if self._samples is not None:
+            usage = await self._engine.usage()
+            mark = read_clock().mark
+            if not usage.nodes.keys() <= self._nodes.keys():
+                self._nodes = await self._database.read(self._node_ids)
+            workloads = {run: parts[0] for run in usage.runs if (parts := split_run(run)) is not None}
+            await self._samples.store(self._feed.points(usage, mark, self._nodes, workloads))
+        return Done(written)
+
+    def _beat(self, transaction: Transaction, term: Term, reading: Reading) -> int:
+        term.check(transaction)
+        return ledger.beat(transaction, self._zone_id, reading)
+
+    def _node_ids(self, transaction: Transaction) -> dict[str, str]:
+        rows = transaction.rows(select(node.c.name, node.c.id).where(node.c.zone_id == self._zone_id))
+        return {row.name: row.id for row in rows}
