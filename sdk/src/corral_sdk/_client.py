@@ -9,7 +9,7 @@ from corral_sdk._people import Grants, Invitations, JoinCodes, Organisations, Ro
 from corral_sdk._platform import SettingsResource, SystemResource, events
 from corral_sdk._queues import Flavors, QueueTree
 from corral_sdk._transport import Transport
-from corral_sdk._usage import Samples, Usage
+from corral_sdk._usage import Metrics, Samples, Usage
 from corral_sdk._workloads import Training, Workloads
 from corral_sdk._zones import Devices, Nodes, Pools, Zones
 from corral_sdk.models import Event
@@ -63,6 +63,7 @@ class Client:
         self.training = Training(transport)
         self.usage = Usage(transport)
         self.samples = Samples(transport)
+        self.metrics = Metrics(transport)
         self.settings = SettingsResource(transport)
         self.system = SystemResource(transport)
         self.zones = Zones(transport)

@@ -1,4 +1,4 @@
-"""What was used, by whom: sums of the usage ledger; samples over time."""
+"""What was used, by whom: sums of the usage ledger; samples and metrics over time."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,9 +6,9 @@ from typing import BinaryIO
 
 from corral_sdk._resource import Resource, given
 from corral_sdk._transport import API
-from corral_sdk.models import SampleAnswer, UsageSums
+from corral_sdk.models import ReportedMetrics, SampleAnswer, UsageSums
 
-__all__ = ["Samples", "Usage"]
+__all__ = ["Metrics", "Samples", "Usage"]
 
 _PIECE = 65536
 
@@ -88,3 +88,14 @@ class Samples(Resource):
         """Of `node:<id>`, `device:<node id>/<device>`, `workload:<id>` or `replica:<run>`; the last hour."""
         query = given(subject=subject, metric=metric, since=since, until=until, points=points)
         return self._get(SampleAnswer, "samples", query=query)
+
+
+class Metrics(Resource):
+    """What workloads reported about themselves."""
+
+    def read(
+        self, workload_id: str, *, name: str | Sequence[str] | None = None, points: int = 300
+    ) -> ReportedMetrics:
+        """All of it or some names, each series drawn together to at most `points` points."""
+        query = given(name=name, points=points)
+        return self._get(ReportedMetrics, "workloads", workload_id, "metrics", query=query)

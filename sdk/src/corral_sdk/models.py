@@ -92,6 +92,9 @@ __all__ = [
     "Refused",
     "RegistrationSettings",
     "ReplicaView",
+    "ReportedMetric",
+    "ReportedMetrics",
+    "ReportedPoint",
     "Resources",
     "Role",
     "RoleGrant",
@@ -494,3 +497,36 @@ class SampleAnswer:
 
     step_seconds: int
     items: tuple[SampleSeries, ...]
+
+
+@dataclass(frozen=True)
+class ReportedPoint:
+    """One report, or several in a row where there were more than asked for."""
+
+    step: int
+    at: datetime
+    lowest: float | None
+    mean: float | None
+    highest: float | None
+
+
+@dataclass(frozen=True)
+class ReportedMetric:
+    """What one replica reported under one name in one attempt."""
+
+    name: str
+    attempt: int
+    replica: int
+    reports: int
+    last_step: int
+    last_at: datetime
+    last_value: float | None
+    lowest: float | None
+    highest: float | None
+    points: tuple[ReportedPoint, ...]
+
+
+@dataclass(frozen=True)
+class ReportedMetrics:
+    items: tuple[ReportedMetric, ...]
+    dropped: int

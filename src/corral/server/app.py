@@ -47,6 +47,7 @@ from corral.store.keyring import Keyring
 from corral.training.routes import router as training_router
 from corral.training.tasks import TrainingKind
 from corral.usage.context import UsageContext
+from corral.usage.metrics.routes import router as metrics_router
 from corral.usage.routes import router as usage_router
 from corral.usage.samples.levels import Retention
 from corral.usage.samples.routes import router as samples_router
@@ -176,6 +177,7 @@ def _routes() -> list[BaseRoute]:
         audit_router,
         usage_router,
         samples_router,
+        metrics_router,
         events_router,
     )
     api = lay_flat(routers, PREFIX)

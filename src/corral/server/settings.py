@@ -169,7 +169,7 @@ class Settings(BaseModel):
     )
     samples_workload_days: WholeNumber = _setting(
         30,
-        "Samples of a workload, and the metrics it reported, are kept for this many days after their last.",
+        "Samples of a workload are kept for this many days after the last one.",
         "a whole number from 1 to 3650",
         ge=1,
         le=3650,

@@ -1368,6 +1368,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workloads/{id}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what a workload reported
+         * @description Loss, accuracy and the like, as given to `report(...)`, step by step.
+         */
+        get: operations["read_metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workloads/{workload_id}": {
         parameters: {
             query?: never;
@@ -3611,6 +3631,109 @@ export interface components {
             signal: number | null;
             /** Started At */
             started_at: string | null;
+        };
+        /**
+         * ReportedMetric
+         * @description What one replica reported under one name in one attempt.
+         */
+        ReportedMetric: {
+            /**
+             * Attempt
+             * @example 1
+             */
+            attempt: number;
+            /**
+             * Highest
+             * @description Of all reports.
+             * @example 2.31
+             */
+            highest: number | null;
+            /**
+             * Last At
+             * Format: date-time
+             * @example 2026-11-15T09:00:00Z
+             */
+            last_at: string;
+            /**
+             * Last Step
+             * @example 48209
+             */
+            last_step: number;
+            /**
+             * Last Value
+             * @example 0.29
+             */
+            last_value: number | null;
+            /**
+             * Lowest
+             * @description Of all reports.
+             * @example 0.28
+             */
+            lowest: number | null;
+            /**
+             * Name
+             * @example loss
+             */
+            name: string;
+            /** Points */
+            points: components["schemas"]["ReportedPoint"][];
+            /**
+             * Replica
+             * @example 0
+             */
+            replica: number;
+            /**
+             * Reports
+             * @description How many there were.
+             * @example 48210
+             */
+            reports: number;
+        };
+        /** ReportedMetrics */
+        ReportedMetrics: {
+            /**
+             * Dropped
+             * @description Values that were not taken: no number, or too many names.
+             * @example 0
+             */
+            dropped: number;
+            /**
+             * Items
+             * @description By name, attempt and replica.
+             */
+            items: components["schemas"]["ReportedMetric"][];
+        };
+        /**
+         * ReportedPoint
+         * @description One report, or several in a row where there are more than asked for. What is no number is null.
+         */
+        ReportedPoint: {
+            /**
+             * At
+             * Format: date-time
+             * @example 2026-11-15T08:30:00Z
+             */
+            at: string;
+            /**
+             * Highest
+             * @example 0.36
+             */
+            highest: number | null;
+            /**
+             * Lowest
+             * @example 0.31
+             */
+            lowest: number | null;
+            /**
+             * Mean
+             * @example 0.33
+             */
+            mean: number | null;
+            /**
+             * Step
+             * @example 1200
+             */
+            step: number;
         };
         /**
          * Resource
@@ -12854,6 +12977,87 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Workload_"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_metrics: {
+        parameters: {
+            query?: {
+                /** @description Which metrics; repeat it for several, leave it out for all. */
+                name?: string[];
+                /** @description How many points a series has at most. */
+                points?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportedMetrics"];
                 };
             };
             /** @description The request cannot be read. */

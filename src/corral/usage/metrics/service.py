@@ -1,0 +1,260 @@
+"""Reports into the database, and back as series of bounded length."""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import bindparam, delete, func, insert, select, update
+
+from corral.store.database import AnyRow, Transaction
+from corral.store.schema import any_of
+from corral.usage.metrics.rules import Report, RunKey, Taken, every_after, take
+from corral.usage.metrics.tables import metric_point, metric_run, metric_series
+
+MOST_SERIES = 200
+
+_m, _s, _p = metric_run.c, metric_series.c, metric_point.c
+
+
+def record(transaction: Transaction, reports: Iterable[Report]) -> int:
+    """Takes what runs reported, in the order of their numbers; what was taken before changes nothing.
+
+    Returns how many reports were new.
+    """
+    by_run: dict[RunKey, list[Report]] = defaultdict(list)
+    for report in reports:
+        by_run[report.run].append(report)
+    return sum(
+        _record_run(transaction, run, sorted(mine, key=lambda one: one.number))
+        for run, mine in sorted(by_run.items())
+    )
+
+
+def read_until(transaction: Transaction, workload_ids: Collection[str]) -> dict[RunKey, int]:
+    """The number of the last report taken of each run of these workloads."""
+    rows = transaction.rows(_RUNS, {"workloads": json.dumps(sorted(workload_ids))})
+    return {RunKey(row.workload_id, row.attempt, row.replica): row.last_number for row in rows}
+
+
+def forget(transaction: Transaction, workload_ids: Collection[str]) -> None:
+    """Removes all that these workloads reported; they are deleted for good."""
+    parameters = {"workloads": json.dumps(sorted(workload_ids))}
+    for statement in _FORGET:
+        transaction.run(statement, parameters)
+
+
+@dataclass(slots=True)
+class _Series:
+    """One series while reports are taken; `fresh` are its new points."""
+
+    id: int
+    reports: int
+    every: int
+    last_step: int
+    last_at: datetime
+    last_value: float | None
+    lowest: float | None
+    highest: float | None
+    fresh: dict[int, dict[str, Any]]
+
+    def add(self, step: int | None, at: datetime, value: float | None) -> None:
+        ordinal = self.reports
+        self.reports += 1
+        self.last_step = ordinal if step is None else step
+        self.last_at, self.last_value = at, value
+        if value is not None:
+            self.lowest = value if self.lowest is None else min(self.lowest, value)
+            self.highest = value if self.highest is None else max(self.highest, value)
+        if ordinal % self.every == 0:
+            self.fresh[ordinal] = {
+                "series_id": self.id,
+                "ordinal": ordinal,
+                "step": self.last_step,
+                "at": at,
+                "value": value,
+            }
+
+
+def _record_run(transaction: Transaction, run: RunKey, reports: Sequence[Report]) -> int:
+    known = transaction.first(_RUN, run._asdict())
+    new = [one for one in reports if known is None or one.number > known.last_number]
+    if not new:
+        return 0
+    names = {row.name for row in transaction.rows(_NAMES, {"workload_id": run.workload_id})}
+    taken: list[tuple[Report, Taken]] = []
+    for report in new:
+        result = take(report.body, names)
+        names.update(value.name for value in result.values)
+        taken.append((report, result))
+    _add_points(transaction, run, taken)
+    dropped = sum(result.dropped for _, result in taken)
+    values = {**run._asdict(), "last_number": new[-1].number, "dropped": dropped}
+    if known is None:
+        transaction.run(insert(metric_run), values)
+    else:
+        transaction.run(_READ_ON, {f"{key}_": value for key, value in values.items()})
+    return len(new)
+
+
+def _add_points(transaction: Transaction, run: RunKey, taken: Sequence[tuple[Report, Taken]]) -> None:
+    found = {row.name: _series(row) for row in transaction.rows(_SERIES_OF_RUN, run._asdict())}
+    before = {name: (one.reports, one.every) for name, one in found.items()}
+    for report, result in taken:
+        for name, value in result.values:
+            series = found.get(name)
+            if series is None:
+                series = found[name] = _new_series(transaction, run, name, report.at)
+            series.add(result.step, report.at, value)
+    for name, series in found.items():
+        if (series.reports, series.every) != before.get(name):
+            _write_series(transaction, series)
+
+
+def _write_series(transaction: Transaction, series: _Series) -> None:
+    every = every_after(series.reports, series.every)
+    if every != series.every:
+        series.every = every
+        transaction.run(_THIN, {"series": series.id, "every": every})
+    fresh = [point for ordinal, point in series.fresh.items() if ordinal % every == 0]
+    if fresh:
+        transaction.run(insert(metric_point), fresh)
+    transaction.run(
+        _RENEW,
+        {
+            "id_": series.id,
+            "reports_": series.reports,
+            "every_": series.every,
+            "last_step_": series.last_step,
+            "last_at_": series.last_at,
+            "last_value_": series.last_value,
+            "lowest_": series.lowest,
+            "highest_": series.highest,
+        },
+    )
+
+
+def _new_series(transaction: Transaction, run: RunKey, name: str, at: datetime) -> _Series:
+    values = {**run._asdict(), "name": name, "reports": 0, "every": 1, "last_step": 0, "last_at": at}
+    series_id = transaction.scalar(insert(metric_series).returning(_s.id), values)
+    return _Series(series_id, 0, 1, 0, at, None, None, None, {})
+
+
+def _series(row: AnyRow) -> _Series:
+    return _Series(
+        row.id,
+        row.reports,
+        row.every,
+        row.last_step,
+        row.last_at,
+        row.last_value,
+        row.lowest,
+        row.highest,
+        {},
+    )
+
+
+class Step(NamedTuple):
+    """Several reports in a row: the step and time of the first, and what the values were."""
+
+    step: int
+    at: datetime
+    lowest: float | None
+    mean: float | None
+    highest: float | None
+
+
+class Curve(NamedTuple):
+    """One series: `row` is that of `metric_series`."""
+
+    row: AnyRow
+    points: list[Step]
+
+
+def curves(
+    transaction: Transaction, workload_id: str, names: Collection[str], points: int
+) -> tuple[list[Curve], int]:
+    """What a workload reported under these names (any, without), and how many values were dropped.
+
+    Series are in the order of name, attempt and replica, each with at most `points` points.
+    """
+    statement = _SERIES_NAMED if names else _SERIES_ALL
+    parameters = {"workload_id": workload_id, "names": json.dumps(sorted(names))}
+    rows = transaction.rows(statement, parameters if names else {"workload_id": workload_id})
+    found = [Curve(row, _steps(transaction, row, points)) for row in rows]
+    return found, int(transaction.scalar(_DROPPED, {"workload_id": workload_id}) or 0)
+
+
+def _steps(transaction: Transaction, row: AnyRow, points: int) -> list[Step]:
+    kept = -(-row.reports // row.every)
+    width = -(-kept // points) * row.every
+    rows = transaction.rows(_STEPS, {"series": row.id, "width": width})
+    return [Step(*one[1:]) for one in rows]
+
+
+_RUN_IS = (
+    _m.workload_id == bindparam("workload_id"),
+    _m.attempt == bindparam("attempt"),
+    _m.replica == bindparam("replica"),
+)
+_RUN = select(_m.last_number).where(*_RUN_IS)
+_RUNS = select(_m.workload_id, _m.attempt, _m.replica, _m.last_number).where(
+    any_of(_m.workload_id, "workloads")
+)
+_READ_ON = (
+    update(metric_run)
+    .where(
+        _m.workload_id == bindparam("workload_id_"),
+        _m.attempt == bindparam("attempt_"),
+        _m.replica == bindparam("replica_"),
+    )
+    .values(last_number=bindparam("last_number_"), dropped=_m.dropped + bindparam("dropped_"))
+)
+_NAMES = select(_s.name).where(_s.workload_id == bindparam("workload_id")).distinct()
+_SERIES_OF_RUN = select(metric_series).where(
+    _s.workload_id == bindparam("workload_id"),
+    _s.attempt == bindparam("attempt"),
+    _s.replica == bindparam("replica"),
+)
+_THIN = delete(metric_point).where(_p.series_id == bindparam("series"), _p.ordinal % bindparam("every") != 0)
+_RENEW = (
+    update(metric_series)
+    .where(_s.id == bindparam("id_"))
+    .values(
+        reports=bindparam("reports_"),
+        every=bindparam("every_"),
+        last_step=bindparam("last_step_"),
+        last_at=bindparam("last_at_", type_=_s.last_at.type),
+        last_value=bindparam("last_value_"),
+        lowest=bindparam("lowest_"),
+        highest=bindparam("highest_"),
+    )
+)
+_SERIES_ALL = (
+    select(metric_series)
+    .where(_s.workload_id == bindparam("workload_id"))
+    .order_by(_s.name, _s.attempt, _s.replica)
+    .limit(MOST_SERIES)
+)
+_SERIES_NAMED = _SERIES_ALL.where(any_of(_s.name, "names"))
+_DROPPED = select(func.sum(_m.dropped)).where(_m.workload_id == bindparam("workload_id"))
+_bucket = (_p.ordinal - _p.ordinal % bindparam("width")).label("bucket")
+_STEPS = (
+    select(
+        _bucket,
+        func.min(_p.step),
+        func.min(_p.at),
+        func.min(_p.value),
+        func.avg(_p.value),
+        func.max(_p.value),
+    )
+    .where(_p.series_id == bindparam("series"))
+    .group_by("bucket")
+    .order_by("bucket")
+)
+_FORGET = (
+    delete(metric_series).where(any_of(_s.workload_id, "workloads")),
+    delete(metric_run).where(any_of(_m.workload_id, "workloads")),
+)
