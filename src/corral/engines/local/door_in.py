@@ -11,7 +11,8 @@ from collections.abc import Callable
 from corral.engines.local.namespaces import Attempt, fork_and_exit
 
 CONNECT_SECONDS = 5
-_ADDRESSES = ("127.0.0.1", "::1")  # some servers take the name localhost for IPv6 alone
+# Some servers take the name localhost for IPv6 alone.
+_ADDRESSES = ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
 
 
 class DialRefused(Exception):
@@ -47,9 +48,12 @@ def dial(attempt: Attempt, port: int) -> socket.socket:
 def _dial(attempt: Attempt, port: int, answer: Callable[[socket.socket | None, str], None]) -> None:
     attempt.join("net")
     reason = ""
-    for address in _ADDRESSES:
+    for family, address in _ADDRESSES:
+        # Not create_connection: it looks the address up, for which Python first loads a module.
+        connected = socket.socket(family)
+        connected.settimeout(CONNECT_SECONDS)
         try:
-            connected = socket.create_connection((address, port), CONNECT_SECONDS)
+            connected.connect((address, port))
         except ConnectionRefusedError:
             reason = reason or f"nothing listens on port {port} inside"
         except TimeoutError:

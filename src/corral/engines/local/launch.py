@@ -86,11 +86,12 @@ def start(
     `SandboxRefused` is raised; what bubblewrap said of it is in the output.
     """
     script = environment_script(environment)
+    calls = seccomp.program(os.uname().machine)  # here, where the next replica finds it
     waiting, theirs = socket.socketpair()
     waiting.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     with theirs:
         pid = fork_and_exit(
-            lambda: _become_sandbox(host, sandbox, attempt, script, theirs.fileno(), stdio, cgroups)
+            lambda: _become_sandbox(host, sandbox, attempt, (script, calls), theirs.fileno(), stdio, cgroups)
         )
     message, main = _hear(waiting)
     if message != b"r":
@@ -129,7 +130,7 @@ def _become_sandbox(
     host: Host,
     sandbox: Sandbox,
     attempt: Attempt,
-    script: bytes,
+    contents: tuple[bytes, bytes],
     release: int,
     stdio: tuple[int, int, int],
     cgroups: Sequence[str],
@@ -141,7 +142,7 @@ def _become_sandbox(
         reset_signals()
         limit_resources()
         attempt.join("net", "ipc", "mnt")
-        argv = _hand_over(host, sandbox, script, (*stdio, release))
+        argv = _hand_over(host, sandbox, contents, (*stdio, release))
         os.execve(host.bwrap, argv, {"PATH": "/usr/bin:/bin"})  # noqa: S606
     except OSError as error:
         # `release` itself is closed when its copy has taken its place.
@@ -149,14 +150,17 @@ def _become_sandbox(
         os.write(where, f"the sandbox could not be built: {error}".encode())
 
 
-def _hand_over(host: Host, sandbox: Sandbox, script: bytes, first: Sequence[int]) -> list[str]:
+def _hand_over(
+    host: Host, sandbox: Sandbox, contents: tuple[bytes, bytes], first: Sequence[int]
+) -> list[str]:
     """Puts the open files in order that bubblewrap and the shell get; returns the command that says which."""
     given = _Descriptors(first)
+    script, calls = contents
     settings = given.add(script)
     assert settings == ENVIRONMENT_FD
     etc = {path: given.add(content) for path, content in files(sandbox).items()}
-    calls = given.add(seccomp.program(os.uname().machine))
-    told = given.add(b"".join(word.encode() + b"\0" for word in options(host, sandbox, etc, calls)))
+    words = options(host, sandbox, etc, given.add(calls))
+    told = given.add(b"".join(word.encode() + b"\0" for word in words))
     given.arrange()
     # By a descriptor, because argv is shown to everyone and names paths of the host.
     return [host.bwrap, "--args", str(told), "--", *steps(host, sandbox)]

@@ -19,11 +19,12 @@ The environment comes last because it is the user's: an `LD_PRELOAD` in it must 
 runs outside, nor setpriv.
 """
 
+import os.path
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from shutil import which
 
 WORKSPACE = "/workspace"
@@ -223,8 +224,8 @@ def _check(sandbox: Sandbox) -> None:
         raise SandboxRefused("nothing runs as root inside: uid and gid must be those of a user")
     paths = [bind.target for bind in _own_binds(sandbox)] + list(sandbox.devices)
     for path in paths:
-        if not path.startswith("/") or ".." in PurePosixPath(path).parts:
-            raise SandboxRefused(f"{path!r} is not an absolute path")
+        if not path.startswith("/") or path != os.path.normpath(path):
+            raise SandboxRefused(f"{path!r} is not an absolute path in its plain form")
     for device in sandbox.devices:
         if not device.startswith("/dev/"):
             raise SandboxRefused(f"{device!r} is not a device")
@@ -261,7 +262,7 @@ class _Tree:
 
     def __init__(self) -> None:
         self.operations: list[str] = []
-        self._made = {"/"}
+        self._made: set[str] = set()
         self._bound: set[str] = set()
 
     def system(self, host: Host) -> None:
@@ -314,12 +315,14 @@ class _Tree:
         self._add("--ro-bind-try", path, path)
 
     def _parents(self, path: str) -> None:
-        for parent in reversed(PurePosixPath(path).parents):
-            self._directory(str(parent))
+        end = path.find("/", 1)
+        while end > 0:
+            self._directory(path[:end])
+            end = path.find("/", end + 1)
 
     def _directory(self, path: str) -> None:
-        inside = (str(parent) for parent in (PurePosixPath(path), *PurePosixPath(path).parents))
-        if path not in self._made and self._bound.isdisjoint(inside):
+        is_bound = any(path == bound or path.startswith(f"{bound}/") for bound in self._bound)
+        if path not in self._made and not is_bound:
             self._add("--perms", "0755", "--dir", path)
             self._made.add(path)
 

@@ -11,6 +11,7 @@ both machines stand in `_NUMBERS`; calls that one of them lacks have no number t
 
 import errno
 import struct
+from functools import cache
 
 _LOAD = 0x20  # a 32-bit word of the call's description
 _IF_EQUAL = 0x15
@@ -152,6 +153,7 @@ _FAMILIES = (1, 2, 10, 16)  # unix, IPv4, IPv6, netlink (getifaddrs)
 _Instruction = tuple[int, int, int, int]
 
 
+@cache
 def program(machine: str) -> bytes:
     """The filter for a machine as `os.uname().machine` names it."""
     if machine not in _NUMBERS:
