@@ -8,6 +8,7 @@ process and of everything it started and waited for.
 
 import argparse
 import ctypes
+import encodings.idna  # noqa: F401 - sockets load it when they first meet a name, which may be too late
 import os
 import resource
 import socket

@@ -53,8 +53,6 @@ _ETC = (
     "/etc/crypto-policies",
     "/etc/fonts",
     "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
     "/etc/localtime",
     "/etc/mime.types",
     "/etc/OpenCL",
@@ -65,7 +63,6 @@ _ETC = (
     "/etc/services",
     "/etc/ssl/certs",
     "/etc/ssl/openssl.cnf",
-    "/etc/timezone",
 )
 
 # How many processors and how much memory where; libraries of numerics ask for it.
