@@ -2,7 +2,7 @@
 # Further arguments for pytest: make unit ARGS="-k session -x"
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev test lint format types imports unit sqlite postgresql api cli sdk mutants docs browser \
+.PHONY: help run dev test lint format types imports unit sqlite postgresql api engines cli sdk mutants docs browser \
         packaging web api-types console wheel clean
 
 ARGS ?=
@@ -47,6 +47,9 @@ postgresql: ## the same on a PostgreSQL that the tests start
 
 api: ## database and API tests on SQLite and PostgreSQL
 	$(STAGE) sqlite postgresql
+
+engines: ## tests of the engines: real processes in real sandboxes, as root and as an ordinary user
+	$(STAGE) engines
 
 cli: ## tests of the corral command
 	$(STAGE) cli

@@ -28,7 +28,7 @@ STAGE_TIMEOUT_SECONDS = 900
 LOG_LINES_ON_FAILURE = 150
 
 # Tests outside these folders are sorted by whether they use a database (see tests/conftest.py).
-OWN_STAGE = ("browser", "cli", "docs", "packaging", "sdk")
+OWN_STAGE = ("browser", "cli", "docs", "engines", "packaging", "sdk")
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,7 @@ def stages() -> list[Stage]:
             (pytest_check("pytest", ["tests"], *elsewhere, "-m", "postgresql"),),
             ("src/corral/store",),
         ),
+        Stage("engines", (pytest_check("pytest", ["tests/engines"]),), ("tests/engines",)),
         Stage("cli", (pytest_check("pytest", ["tests/cli"], "--dist=loadfile"),), ("tests/cli",)),
         Stage("sdk", (pytest_check("pytest", ["tests/sdk"], workers=1),), ("tests/sdk",)),
         Stage("docs", (pytest_check("pytest", ["tests/docs"], workers=1),), ("tests/docs",)),

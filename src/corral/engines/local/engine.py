@@ -36,7 +36,8 @@ class LocalEngine:
 
     `trusted` is for one person's own work on their own machine: it also runs without a sandbox or limits, and
     every run says so. `allowed` are private networks and names that work may reach; the public ones it may
-    reach anyway. Work outlives this object: `close` leaves it alone.
+    reach anyway. `disk_look_seconds` is how often the disk is looked at. Work outlives this object:
+    `close` leaves it alone.
     """
 
     def __init__(
@@ -49,10 +50,13 @@ class LocalEngine:
         trusted: bool = False,
         first_uid: int = FIRST_UID,
         allowed: Sequence[str] = (),
+        disk_look_seconds: float = 10,
         python: str | None = None,
     ) -> None:
         name = node or platform.node() or "local"
-        self._settings = Settings(data, runtime, name, simulated_gpus, trusted, first_uid, tuple(allowed))
+        self._settings = Settings(
+            data, runtime, name, simulated_gpus, trusted, first_uid, tuple(allowed), disk_look_seconds
+        )
         self._nursery = Nursery(python)
         self._told = Told(secrets.token_hex(8))
         self._known: dict[str, KnownAttempt] = {}

@@ -25,6 +25,7 @@ class Settings:
     trusted: bool
     first_uid: int
     allowed: tuple[str, ...]
+    disk_look_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ def build_house(settings: Settings) -> House:
         mode=ready.mode,
         groups=bases.as_dict(),
         allowed=settings.allowed,
+        disk_look_seconds=settings.disk_look_seconds,
         notes=ready.notes,
         refusal=ready.refusal,
     )

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from functools import cache
 
 from corral.engines.local import probe
 from corral.engines.local.group_bases import Bases
@@ -47,6 +48,8 @@ def decide(
     return Readiness(mode, isolation, tuple(notes), "; ".join(refusals) or None)
 
 
+@cache
 def sandbox_problem() -> str | None:
+    """What is missing and what to do; tried once in the life of a process."""
     problem = probe.ask()
     return None if problem is None else f"{problem.found}. {problem.remedy}"

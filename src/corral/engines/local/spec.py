@@ -40,6 +40,7 @@ class Spec:
     network: bool = False
     allowed: tuple[str, ...] = ()
     time_limit_seconds: int | None = None
+    disk_look_seconds: float = 10
     groups: dict[str, object] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     intended: int = 0

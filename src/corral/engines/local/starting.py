@@ -26,6 +26,7 @@ class Ground:
     mode: str
     groups: Mapping[str, object]
     allowed: tuple[str, ...] = ()
+    disk_look_seconds: float = 10
     notes: tuple[str, ...] = ()
     refusal: str | None = None
 
@@ -92,6 +93,7 @@ def make_spec(
         network=task.network and ground.mode != NO_SANDBOX,
         allowed=ground.allowed,
         time_limit_seconds=task.time_limit_seconds,
+        disk_look_seconds=ground.disk_look_seconds,
         groups=dict(ground.groups),
         notes=ground.notes,
         intended=time.time_ns() // 1000,

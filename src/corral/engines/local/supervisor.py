@@ -17,6 +17,7 @@ from pathlib import Path
 
 from corral.engines.local import bare, launch, layout, records
 from corral.engines.local.control import Control, Reply
+from corral.engines.local.disk import DiskWatch
 from corral.engines.local.door import Door
 from corral.engines.local.enter import Size
 from corral.engines.local.group_bases import bases_from
@@ -147,6 +148,7 @@ class Supervisor:
         for replica in self.replicas:
             if not replica.told_to_go:
                 replica.release()
+        DiskWatch(self._loop, self.spec.workspace, self.replicas, self.spec.disk_look_seconds).start()
         if self.spec.time_limit_seconds is not None:
             self._loop.after(self.spec.time_limit_seconds, self._time_is_over)
         self._control.tell()

@@ -1,0 +1,87 @@
+"""Control groups: where they can be made, and what is written and read in each version."""
+
+from pathlib import Path
+
+import pytest
+
+from corral.engines.local import group_bases
+from corral.engines.local.group_bases import UNIFIED, Bases, bases_from
+from corral.engines.local.groups import Group, Limits
+
+MOUNTS = """\
+30 23 0:26 / /sys/fs/cgroup ro,nosuid shared:9 - tmpfs tmpfs ro,mode=755
+31 30 0:27 / /sys/fs/cgroup/unified rw shared:10 - cgroup2 cgroup2 rw
+32 30 0:28 / /sys/fs/cgroup/cpu,cpuacct rw shared:11 - cgroup cgroup rw,cpu,cpuacct
+33 30 0:29 /docker/abc /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory
+"""
+OWN = "5:cpu,cpuacct:/system.slice/corral\n4:memory:/docker/abc/inner\n1:name=systemd:/x\n0::/user\n"
+
+
+def test_our_place_is_found_in_every_hierarchy() -> None:
+    own = group_bases._parse_own(OWN)
+    mounts = group_bases._parse_mounts(MOUNTS)
+    places = {name: group_bases._place(own, mounts, name) for name in ("cpu", "memory", "", "pids")}
+    assert places == {
+        "cpu": Path("/sys/fs/cgroup/cpu,cpuacct/system.slice/corral"),
+        "memory": Path("/sys/fs/cgroup/memory/inner"),
+        "": Path("/sys/fs/cgroup/unified/user"),
+        "pids": None,
+    }
+
+
+def test_what_cannot_be_limited_is_named() -> None:
+    assert Bases({}, ()).missing == ("memory", "cpu", "pids")
+    assert Bases({"memory": "/m", "cpu": "/c"}, ("pids",)).missing == ()
+    bases = Bases({"memory": "/m", UNIFIED: "/u"}, ("pids",))
+    assert bases_from(bases.as_dict()).as_dict() == bases.as_dict()
+
+
+@pytest.fixture
+def unified(tmp_path: Path) -> Group:
+    return Group(Bases({UNIFIED: str(tmp_path)}, ("memory", "cpu", "pids", "io")), "w1-1-0")
+
+
+def test_limits_of_version_2(unified: Group, tmp_path: Path) -> None:
+    unified.create(Limits(cpu_milli=1500, memory_mib=256, processes=64))
+    written = {path.name: path.read_text() for path in (tmp_path / "w1-1-0").iterdir()}
+    assert written == {
+        "memory.max": str(256 * 2**20),
+        "memory.oom.group": "1",
+        "memory.swap.max": "0",
+        "cpu.weight": "150",
+        "cpu.max": "150000 100000",
+        "pids.max": "64",
+    }
+
+
+def test_counters_of_version_2(unified: Group, tmp_path: Path) -> None:
+    group = tmp_path / "w1-1-0"
+    group.mkdir()
+    contents = {
+        "cpu.stat": "usage_usec 1234\nuser_usec 1000\n",
+        "memory.current": "5000\n",
+        "memory.peak": "7000\n",
+        "memory.stat": "anon 1\ninactive_file 2000\n",
+        "memory.events": "low 0\noom 1\noom_kill 3\n",
+        "pids.current": "4\n",
+        "io.stat": "254:0 rbytes=10 wbytes=20 rios=1\n254:16 rbytes=1 wbytes=2\n",
+    }
+    for name, content in contents.items():
+        (group / name).write_text(content)
+    assert unified.counters() == {
+        "cpu_microseconds": 1234,
+        "memory_bytes": 3000,
+        "memory_peak_bytes": 7000,
+        "processes": 4,
+        "read_bytes": 11,
+        "written_bytes": 22,
+    }
+    assert unified.out_of_memory_kills() == 3
+
+
+def test_without_groups_nothing_is_limited_or_counted() -> None:
+    group = Group(Bases({}, ()), "w1-1-0")
+    group.create(Limits(1000, 256, 64))
+    group.kill()
+    assert (group.counters(), group.entrances, group.processes()) == ({}, (), [])
+    assert group.remove()
