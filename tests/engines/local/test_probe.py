@@ -26,6 +26,14 @@ def test_where_sandboxes_work_there_is_no_problem() -> None:
     assert ask() is None
 
 
+def test_the_trial_succeeds_under_the_umask_of_the_server() -> None:
+    before = os.umask(0o077)
+    try:
+        assert ask() is None
+    finally:
+        os.umask(before)
+
+
 def test_the_trial_succeeds_as_root_and_as_an_ordinary_user(cage: Cage) -> None:
     assert json.loads(cage.as_engine([cage.python, "-I", "-S", trial(cage)]).stdout) == {}
 

@@ -31,6 +31,8 @@ def _try(directory: str) -> dict[str, object]:
     uid, gid = (_NOBODY, _NOBODY) if mode is Mode.ROOT else (os.getuid(), os.getgid())
     for name in ("shm", "workspace"):
         Path(directory, name).mkdir()
+        # Under the server's umask nobody else could enter it.
+        os.chown(Path(directory, name), uid, gid)
     try:
         host = look_at_host()
     except SandboxRefused as refused:
