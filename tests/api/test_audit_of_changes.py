@@ -10,10 +10,16 @@ from corral.server.app import describe_only
 from tests.apps import PREFIX, ApiClient
 from tests.campus import PASSWORD, Campus, made
 from tests.platform.smtp import mail_server
+from tests.training import tars
 from tests.zones.machines import machine, see
 
 # Looking at what one holds, or asking what would be, changes nothing; it is a POST because of what is sent.
-PREVIEWS = {("POST", "/invitations/preview"), ("POST", "/join/preview"), ("POST", "/training/probe")}
+PREVIEWS = {
+    ("POST", "/invitations/preview"),
+    ("POST", "/join/preview"),
+    ("POST", "/training/preview"),
+    ("POST", "/training/probe"),
+}
 
 
 def changing_routes() -> set[tuple[str, str]]:
@@ -46,6 +52,8 @@ class Recorder:
     ) -> Any:
         headers = {"If-Match": "*"} if method in {"PATCH", "PUT", "DELETE"} else {}
         options: dict[str, Any] = {} if body is None else {"json": body}
+        if isinstance(body, bytes):
+            options = {"content": body}
         client = by or self.campus.admin
         answer = await client.request(method, route.format(**ids), headers=headers, **options)
         content = made(answer)
@@ -163,6 +171,11 @@ async def test_every_change_is_in_the_audit_log(campus: Campus) -> None:
         mail = {"host": "localhost", "port": server.port, "encryption": "none", "sender": "c@example.org"}
         await do("setting.change", "PUT", "/settings/mail", mail)
         await do("mail.test", "POST", "/settings/mail/test", {"to": "mei@example.org"})
+
+    upload = (await do("upload.create", "POST", "/uploads", tars.tar_of(tars.entry("train.py"))))["id"]
+    await do("upload.delete", "DELETE", "/uploads/{upload_id}", upload_id=upload)
+    await do("secret.create", "PUT", "/me/secrets/{name}", {"value": "v"}, name="key")
+    await do("secret.delete", "DELETE", "/me/secrets/{name}", name="key")
 
     resources = {"cpu_milli": 1000, "memory_mib": 1024}
     work = {"name": "fit", "command": ["true"], "resources": resources, "organisation_id": root}

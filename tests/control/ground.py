@@ -17,7 +17,6 @@ from corral.core.devices import Device
 from corral.core.nodes import Node
 from corral.engines.interface import Start
 from corral.engines.simulated import Program, SimulatedEngine
-from corral.training.tasks import TrainingKind
 from corral.zones.service import local_zone
 from tests.apps import ApiClient
 from tests.campus import Campus, made
@@ -38,6 +37,7 @@ class Ground:
     programs: dict[str, Program]
     now: int  # of the engine: only the test lets it pass, however slow the machine is
     terms: dict[str, Term] = field(default_factory=dict)
+    started: list[Start] = field(default_factory=list)
 
     async def take_over(self) -> None:
         """A new term for both loops, as after a change of leader."""
@@ -56,7 +56,8 @@ class Ground:
 
     @property
     def kinds(self) -> Mapping[str, Any]:
-        return {"training": TrainingKind()}
+        kinds: Mapping[str, Any] = self.campus.app.state.kinds
+        return kinds
 
     async def reconcile(self) -> None:
         await self.zone.reconciler.turn(self.terms[RECONCILE])
@@ -96,17 +97,19 @@ class Ground:
 @pytest.fixture
 async def ground(campus: Campus) -> AsyncIterator[Ground]:
     programs: dict[str, Program] = {}
+    starts: list[Start] = []
 
     def program_of(start: Start) -> Program:
         assert start.task is not None
+        starts.append(start)
         name = start.task.environment["CORRAL_NAME"]
         return programs.get(name, Program(100, 1, 2))
 
     now = int(campus.clock().timestamp() * SECOND)
     engine = SimulatedEngine([MACHINE], program_of, now=now, ticks_per_second=SECOND)
     zone_id = (await campus.database.read(local_zone)).id
-    zone = Zone(campus.database, zone_id, engine, {"training": TrainingKind()})
-    made_ground = Ground(campus, engine, zone, programs, now)
+    zone = Zone(campus.database, zone_id, engine, campus.app.state.kinds)
+    made_ground = Ground(campus, engine, zone, programs, now, started=starts)
     campus.app.state.prober = zone
     await made_ground.take_over()
     yield made_ground

@@ -19,6 +19,7 @@ from corral.audit.routes import router as audit_router
 from corral.control.chores import chores_loop, flush_loop
 from corral.control.running import running
 from corral.control.samples import samples_loop
+from corral.control.sweep import sweep_loop
 from corral.control.zone import Zone
 from corral.engines.interface import Engine
 from corral.events.feed import EventFeed
@@ -44,8 +45,12 @@ from corral.server.routing import ByResource, lay_flat
 from corral.server.settings import Settings
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring
+from corral.training.given_routes import secrets_router, uploads_router
 from corral.training.routes import router as training_router
+from corral.training.secrets import SecretBox, forget_withdrawn
 from corral.training.tasks import TrainingKind
+from corral.training.upload_files import UploadFiles
+from corral.training.uploads import forget_unused
 from corral.usage.context import UsageContext
 from corral.usage.metrics.routes import router as metrics_router
 from corral.usage.routes import router as usage_router
@@ -111,15 +116,19 @@ def create_app(parts: Parts) -> FastAPI:
         followers=(QueuesFollow(),),
     )
     app.state.engine = parts.engine
-    app.state.kinds = {"training": TrainingKind()}
+    box = SecretBox(parts.keyring)
+    files = UploadFiles(settings.home / "uploads", settings.upload_mib)
+    app.state.secret_box, app.state.upload_files = box, files
+    app.state.masks = box.masks  # of what the log routes show
+    app.state.kinds = {"training": TrainingKind(box, files)}
     app.state.prober = None
     samples = open_samples(database, _retention(settings))
     app.state.usage = UsageContext(samples, see_workload=find_workload)
-    app.state.masks = lambda _transaction, _workload: ()  # no kind of work is given secrets yet
     app.state.log_places = log_places()
     app.state.loops = [
-        chores_loop(database, session_idle=idle),
         samples_loop(database, samples),
+        chores_loop(database, session_idle=idle, more=[forget_unused, forget_withdrawn, box.renew]),
+        sweep_loop(database, files),
         flush_loop(database, [partial(access.seen.flush, database)]),
     ]
     app.add_middleware(
@@ -127,6 +136,7 @@ def create_app(parts: Parts) -> FastAPI:
         allowed_hosts=settings.allowed_hosts,
         trusted_proxies=_trusted_proxies(settings),
         headers=_security_headers(settings),
+        larger={f"{PREFIX}/uploads": files.most_bytes},
     )
     return app
 
@@ -174,6 +184,8 @@ def _routes() -> list[BaseRoute]:
         workloads_router,
         output_router,
         training_router,
+        uploads_router,
+        secrets_router,
         audit_router,
         usage_router,
         samples_router,

@@ -8,7 +8,7 @@ import ipaddress
 import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import structlog
 from starlette.exceptions import HTTPException
@@ -36,8 +36,11 @@ class Front:
         allowed_hosts: Sequence[str],
         trusted_proxies: Sequence[Network],
         headers: Sequence[tuple[bytes, bytes]],
+        larger: Mapping[str, int] | None = None,
     ) -> None:
+        """`larger` are paths that take bodies of more than `LARGEST_BODY` bytes, and how many."""
         self._app = app
+        self._larger = dict(larger or {})
         self._allowed_hosts = frozenset(allowed_hosts)
         self._trusted_proxies = tuple(trusted_proxies)
         self._headers = tuple(headers)
@@ -54,8 +57,13 @@ class Front:
         answer = _Answer(send, self._headers, request_id, private=scope["path"].startswith("/api/"))
         with metrics.in_progress():
             try:
-                self._check(headers)
-                await self._app(scope, _bounded(receive), answer)
+                most = (
+                    self._larger.get(scope["path"], LARGEST_BODY)
+                    if scope["method"] == "POST"
+                    else LARGEST_BODY
+                )
+                self._check(headers, most)
+                await self._app(scope, _bounded(receive, most), answer)
             except Refusal as refusal:
                 await self._refuse(refusal, scope, receive, answer, request_id)
             except Exception:
@@ -68,7 +76,7 @@ class Front:
             finally:
                 self._note(scope, answer.status, started, request_id, address)
 
-    def _check(self, headers: "_Headers") -> None:
+    def _check(self, headers: "_Headers", most: int) -> None:
         host = headers.get(b"host")
         if _host_name(host) not in self._allowed_hosts:
             raise Malformed(
@@ -76,8 +84,8 @@ class Front:
                 "Use the address that it printed at start, or add the name to host_names in corral.toml.",
             )
         length = headers.get(b"content-length")
-        if length and not (_LENGTH.fullmatch(length) and int(length) <= LARGEST_BODY):
-            raise _too_large()
+        if length and not (_LENGTH.fullmatch(length) and int(length) <= most):
+            raise _too_large(most)
 
     @staticmethod
     async def _refuse(
@@ -152,7 +160,7 @@ class _Answer:
         await self._send(message)
 
 
-def _bounded(receive: Receive) -> Receive:
+def _bounded(receive: Receive, most: int) -> Receive:
     """Counts what arrives, for bodies that do not say their length."""
     size = 0
 
@@ -160,8 +168,8 @@ def _bounded(receive: Receive) -> Receive:
         nonlocal size
         message = await receive()
         size += len(message.get("body", b""))
-        if size > LARGEST_BODY:
-            raise _too_large()
+        if size > most:
+            raise _too_large(most)
         return message
 
     return bounded
@@ -171,8 +179,8 @@ class _BodyTooLarge(TooLarge, HTTPException):  # type: ignore[misc]  # both have
     """Also the kind that passes through whoever reads the body and takes other errors for bad JSON."""
 
 
-def _too_large() -> TooLarge:
-    return _BodyTooLarge(f"A request has at most {LARGEST_BODY // 1024} KiB.", "Send less at once.")
+def _too_large(most: int) -> TooLarge:
+    return _BodyTooLarge(f"This request has at most {most // 1024} KiB.", "Send less at once.")
 
 
 def _host_name(host: str) -> str:

@@ -198,6 +198,14 @@ class Settings(BaseModel):
                 raise PydanticCustomError("simulated_gpus", "{why}", {"why": error.detail}) from None
         return text
 
+    upload_mib: WholeNumber = _setting(
+        512,
+        "The largest working directory that can be uploaded with work, packed, in MiB.",
+        "a whole number from 1 to 65536",
+        ge=1,
+        le=65536,
+    )
+
     @field_validator("home")
     @classmethod
     def _absolute_home(cls, home: Path) -> Path:

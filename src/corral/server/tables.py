@@ -7,6 +7,7 @@ import corral.events.tables
 import corral.identity.tables
 import corral.platform.tables
 import corral.queues.tables
+import corral.training.tables
 import corral.usage.metrics.tables
 import corral.usage.samples.tables
 import corral.usage.tables

@@ -42,6 +42,11 @@ class Keyring:
             raise KeyringError(f"{path} is not a Corral key file; restore it from a backup")
         return cls(keys)
 
+    @property
+    def newest(self) -> str:
+        """Which key seals now: a name for it that tells nothing of the key."""
+        return _derive(self._keys[0], "name").hex()[:16]
+
     def encrypt(self, plain: str, purpose: str) -> str:
         nonce = secrets.token_bytes(_NONCE_BYTES)
         sealed = AESGCM(_derive(self._keys[0], purpose)).encrypt(nonce, plain.encode(), purpose.encode())

@@ -5,11 +5,11 @@ from typing import Annotated
 from fastapi import APIRouter
 
 from corral.api.callers import Caller, Requires
-from corral.api.once import CreatedOnce
+from corral.api.once import CreatedOnce, Db
 from corral.core.permissions import Permission
-from corral.store.database import Transaction
+from corral.training import service
+from corral.training.models import Preview
 from corral.training.spec import TrainingSpec
-from corral.workloads import finding, service
 from corral.workloads.models import WorkloadDetail
 from corral.workloads.planning import Planning
 from corral.workloads.verdicts import Verdict
@@ -22,15 +22,16 @@ Runner = Annotated[Caller, Requires(Permission.WORKLOADS_RUN)]
 @router.post("", status_code=201)
 async def submit_training(once: CreatedOnce, caller: Runner, spec: TrainingSpec) -> WorkloadDetail:
     """Queues training work: a command that ends by itself, on as many replicas as it asks for."""
-    return await once.create(caller, submit, spec)
-
-
-def submit(transaction: Transaction, caller: Caller, spec: TrainingSpec) -> WorkloadDetail:
-    workload_id = service.submit(transaction, caller, spec.kind, spec)
-    return finding.get_workload(transaction, caller, workload_id)
+    return await once.create(caller, service.submit, spec)
 
 
 @router.post("/probe")
 async def probe_training(caller: Runner, prober: Planning, spec: TrainingSpec) -> Verdict:
     """What would become of this work now: it fits, waits, or can never run. Nothing of it is kept."""
     return await prober.probe(caller, spec)
+
+
+@router.post("/preview")
+async def preview_training(database: Db, caller: Runner, spec: TrainingSpec) -> Preview:
+    """The command line and variables of every replica, as they will be; secrets are masked."""
+    return await database.read(service.preview, caller, spec)

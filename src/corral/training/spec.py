@@ -13,7 +13,16 @@ Value = Annotated[str, StringConstraints(max_length=8192), AfterValidator(storab
 Argument = Annotated[str, StringConstraints(max_length=8192), AfterValidator(storable)]
 # What Corral itself sets; a person's own value would be overwritten.
 RESERVED = frozenset(
-    {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK", "CUDA_VISIBLE_DEVICES"}
+    {
+        "CUDA_VISIBLE_DEVICES",
+        "LOCAL_RANK",
+        "LOCAL_WORLD_SIZE",
+        "MASTER_ADDR",
+        "MASTER_PORT",
+        "NODE_RANK",
+        "RANK",
+        "WORLD_SIZE",
+    }
 )
 
 
@@ -22,7 +31,10 @@ class TrainingSpec(WorkSpec):
 
     kind: Literal["training"] = "training"
     command: list[Argument] = Field(
-        min_length=1, max_length=500, description="Program and arguments.", examples=[["python", "train.py"]]
+        min_length=1,
+        max_length=500,
+        description="Program and arguments; a Python file is enough.",
+        examples=[["python", "train.py"]],
     )
     parameters: dict[Variable, str | int | float | bool] = Field(
         {}, max_length=200, description="Added to the command as `--name value`."
@@ -49,10 +61,3 @@ class TrainingSpec(WorkSpec):
         if both:
             raise ValueError(f"{min(both)} is given twice, as a variable and as a secret")
         return self
-
-    def command_line(self) -> tuple[str, ...]:
-        """The command with its parameters."""
-        line = list(self.command)
-        for name, value in self.parameters.items():
-            line += [f"--{name}", str(value).lower() if isinstance(value, bool) else str(value)]
-        return tuple(line)

@@ -1,39 +1,61 @@
 """What a replica of training work executes: the command, and the variables that tell it who it is."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from corral.engines.tasks import Task
 from corral.store.database import AnyRow, Transaction
+from corral.training import uploads
+from corral.training.secrets import SecretBox
 from corral.training.spec import TrainingSpec
+from corral.training.upload_files import UploadFiles
 from corral.workloads.spec import lifted
 
+# What the engine adds when it starts a replica: known only where and when it runs.
+SET_AT_START = (
+    "CORRAL_RESUME",
+    "CORRAL_RUN",
+    "CORRAL_SOCKET",
+    "CORRAL_WORKSPACE",
+    "CUDA_VISIBLE_DEVICES",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+)
+# The program that starts one process for each GPU; the engine puts the SDK on the module path.
+LAUNCHER = ("python3", "-m", "corral_sdk.launch", "--")
 
+
+@dataclass(frozen=True, slots=True)
 class TrainingKind:
     """Turns the stored document of training work into tasks for the engine."""
 
-    def tasks(
-        self,
-        transaction: Transaction,  # noqa: ARG002
-        row: AnyRow,
-        replicas: Sequence[AnyRow],
-    ) -> Mapping[int, Task]:
-        spec = read_spec(row)
-        return {one.number: self._task(row, spec, one, len(replicas)) for one in replicas}
+    secrets: SecretBox
+    files: UploadFiles
 
-    def _task(self, row: AnyRow, spec: TrainingSpec, one: AnyRow, replicas: int) -> Task:
+    def tasks(self, transaction: Transaction, row: AnyRow, replicas: Sequence[AnyRow]) -> Mapping[int, Task]:
+        spec = read_spec(row)
         assert spec.resources is not None
-        return Task(
-            owner=row.user_id,
-            command=spec.command_line(),
-            workspace=row.id,
-            environment=spec.environment | identity(row, one, replicas) | ranks(one.number, replicas),
-            home=spec.home,
-            cpu_milli=spec.resources.cpu_milli,
-            memory_mib=spec.resources.memory_mib,
-            time_limit_seconds=spec.time_limit_seconds,
-            network=spec.network,
-            resume=one.attempt > 1,
-        )
+        given = self.secrets.values(transaction, row, spec.secrets)
+        upload = None
+        if spec.upload_id is not None:
+            upload = self.files.path(uploads.content_of(transaction, spec.upload_id))
+        return {
+            one.number: Task(
+                owner=row.user_id,
+                command=command_line(spec),
+                workspace=row.id,
+                environment=environment(spec, row.id) | own_environment(spec, one.number, one.attempt),
+                secrets=given,
+                upload=upload,
+                home=spec.home,
+                cpu_milli=spec.resources.cpu_milli,
+                memory_mib=spec.resources.memory_mib,
+                time_limit_seconds=spec.time_limit_seconds,
+                network=spec.network,
+                resume=one.attempt > 1,
+            )
+            for one in replicas
+        }
 
 
 def read_spec(row: AnyRow) -> TrainingSpec:
@@ -44,23 +66,45 @@ def read_spec(row: AnyRow) -> TrainingSpec:
     )
 
 
-def identity(row: AnyRow, one: AnyRow, replicas: int) -> dict[str, str]:
-    """Who a replica is, in Corral's own words."""
-    return {
-        "CORRAL_WORKLOAD": row.id,
-        "CORRAL_NAME": row.name,
-        "CORRAL_ATTEMPT": str(one.attempt),
-        "CORRAL_REPLICA": str(one.number),
-        "CORRAL_REPLICAS": str(replicas),
+def command_line(spec: TrainingSpec) -> tuple[str, ...]:
+    """The whole command: with interpreter, parameters and launcher."""
+    first, *rest = spec.command
+    if first.endswith(".py"):
+        line = ["python3", first, *rest]
+    elif first == "python" and spec.runtime is None:
+        line = ["python3", *rest]  # what the system calls its Python; an environment has both names
+    else:
+        line = [first, *rest]
+    for name, value in spec.parameters.items():
+        line += [f"--{name}", str(value).lower() if isinstance(value, bool) else str(value)]
+    return (*LAUNCHER, *line) if spec.launch == "torchrun" else tuple(line)
+
+
+def environment(spec: TrainingSpec, workload_id: str) -> dict[str, str]:
+    """What is the same for all replicas."""
+    processes = processes_of(spec)
+    return spec.environment | {
+        "CORRAL_WORKLOAD": workload_id,
+        "CORRAL_NAME": spec.name,
+        "CORRAL_REPLICAS": str(spec.replicas),
+        "WORLD_SIZE": str(spec.replicas * processes),
+        "LOCAL_WORLD_SIZE": str(processes),
     }
 
 
-def ranks(number: int, replicas: int) -> dict[str, str]:
-    """Who a replica is, in the words that frameworks read: one process for each replica."""
+def own_environment(spec: TrainingSpec, number: int, attempt: int) -> dict[str, str]:
+    """Who a replica is. Ranks are those of its first process; the launcher gives the others theirs."""
     return {
-        "RANK": str(number),
-        "WORLD_SIZE": str(replicas),
-        "LOCAL_RANK": "0",
-        "LOCAL_WORLD_SIZE": "1",
+        "CORRAL_ATTEMPT": str(attempt),
+        "CORRAL_REPLICA": str(number),
         "NODE_RANK": str(number),
+        "RANK": str(number * processes_of(spec)),
+        "LOCAL_RANK": "0",
     }
+
+
+def processes_of(spec: TrainingSpec) -> int:
+    """How many processes of the command a replica has."""
+    if spec.launch == "plain" or spec.resources is None or spec.resources.gpu is None:
+        return 1
+    return spec.resources.gpu.count

@@ -1,0 +1,82 @@
+"""Uploads and secrets over HTTP: what people give along with training work."""
+
+from typing import Annotated, cast
+
+from fastapi import APIRouter, Depends, Query, Request
+
+from corral.api.callers import Caller, Requires, SignedInCaller
+from corral.api.models import Id
+from corral.api.once import Db
+from corral.core.permissions import Permission
+from corral.training import secrets, uploads
+from corral.training.models import NewSecret, Secret, SecretName, Secrets, Upload, Uploads
+from corral.training.secrets import SecretBox
+from corral.training.upload_files import UploadFiles
+
+uploads_router = APIRouter(prefix="/uploads", tags=["training"])
+secrets_router = APIRouter(prefix="/me/secrets", tags=["account"])
+
+Runner = Annotated[Caller, Requires(Permission.WORKLOADS_RUN)]
+_ARCHIVE = {"schema": {"type": "string", "format": "binary"}}
+
+
+async def _files(request: Request) -> UploadFiles:
+    return cast("UploadFiles", request.app.state.upload_files)
+
+
+async def _box(request: Request) -> SecretBox:
+    return cast("SecretBox", request.app.state.secret_box)
+
+
+@uploads_router.post(
+    "",
+    status_code=201,
+    openapi_extra={"requestBody": {"required": True, "content": {"application/x-tar": _ARCHIVE}}},
+)
+async def upload_directory(
+    database: Db, caller: Runner, files: Annotated[UploadFiles, Depends(_files)], request: Request
+) -> Upload:
+    """Takes a working directory as a tar archive, plain or gzipped. The same content is the same upload."""
+    return await database.write(uploads.add, caller, await files.receive(request.stream()))
+
+
+@uploads_router.get("")
+async def list_my_uploads(
+    database: Db,
+    caller: Runner,
+    sha256: Annotated[
+        str | None, Query(pattern="^[0-9a-f]{64}$", description="Only the one with this content.")
+    ] = None,
+) -> Uploads:
+    """Your uploads, newest first."""
+    return await database.read(uploads.list_uploads, caller, sha256)
+
+
+@uploads_router.delete("/{upload_id}", status_code=204)
+async def delete_upload(database: Db, caller: Runner, upload_id: Id) -> None:
+    """Deletes an upload that no work of yours has."""
+    await database.write(uploads.delete_upload, caller, upload_id)
+
+
+@secrets_router.get("")
+async def list_my_secrets(database: Db, caller: SignedInCaller) -> Secrets:
+    """The names of your secrets; their values are never shown."""
+    return await database.read(secrets.list_secrets, caller)
+
+
+@secrets_router.put("/{name}")
+async def set_secret(
+    database: Db,
+    caller: SignedInCaller,
+    box: Annotated[SecretBox, Depends(_box)],
+    name: SecretName,
+    new: NewSecret,
+) -> Secret:
+    """Gives a secret its value; work that starts from now on gets it."""
+    return await database.write(box.set, caller, name, new.value)
+
+
+@secrets_router.delete("/{name}", status_code=204)
+async def delete_secret(database: Db, caller: SignedInCaller, name: SecretName) -> None:
+    """Deletes a secret; work that starts later and names it is refused."""
+    await database.write(secrets.delete_secret, caller, name)

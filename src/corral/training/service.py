@@ -1,0 +1,47 @@
+"""Submitting training work, and showing beforehand what it will execute."""
+
+from corral.api.callers import Caller
+from corral.store.database import Transaction
+from corral.training import secrets, uploads
+from corral.training.models import Preview, ReplicaPreview
+from corral.training.spec import TrainingSpec
+from corral.training.tasks import SET_AT_START, command_line, environment, own_environment
+from corral.workloads import finding, service
+from corral.workloads.models import WorkloadDetail
+from corral.workloads.spec import Resources
+from corral.zones.service import local_zone
+
+
+def submit(transaction: Transaction, caller: Caller, spec: TrainingSpec) -> WorkloadDetail:
+    _check_given(transaction, caller, spec)
+    workload_id = service.submit(transaction, caller, spec.kind, spec)
+    if spec.upload_id is not None:
+        uploads.use(transaction, workload_id, spec.upload_id)
+    return finding.get_workload(transaction, caller, workload_id)
+
+
+def preview(transaction: Transaction, caller: Caller, spec: TrainingSpec) -> Preview:
+    """The command line and variables, exactly as they will be; nothing of it is kept."""
+    _check_given(transaction, caller, spec)
+    node = service.home_of(transaction, caller, spec)
+    document = service.definite(transaction, caller, spec, node, local_zone(transaction).id)
+    needs = Resources.model_validate(document["resources"])
+    whole = spec.model_copy(update={"resources": needs, "flavor": None})
+    masked = dict.fromkeys(spec.secrets, secrets.MASK)
+    shared = environment(whole, "")
+    del shared["CORRAL_WORKLOAD"]
+    return Preview(
+        command=list(command_line(whole)),
+        environment=shared | masked,
+        replicas=[
+            ReplicaPreview(number=number, environment=own_environment(whole, number, 1))
+            for number in range(spec.replicas)
+        ],
+        set_at_start=sorted(("CORRAL_WORKLOAD", *SET_AT_START)),
+    )
+
+
+def _check_given(transaction: Transaction, caller: Caller, spec: TrainingSpec) -> None:
+    secrets.check(transaction, caller, spec.secrets)
+    if spec.upload_id is not None:
+        uploads.check(transaction, caller, spec.upload_id)

@@ -1,0 +1,142 @@
+"""Uploaded working directories: whose they are, which work has them, when they go."""
+
+from datetime import timedelta
+
+from sqlalchemy import ColumnElement, delete, func, insert, select, update
+
+from corral.api.callers import Caller
+from corral.audit.record import record
+from corral.core.ids import Kind, new_id
+from corral.core.refusals import Conflict, Invalid, NotFound
+from corral.identity.lookups import user_subject
+from corral.store.database import AnyRow, Transaction
+from corral.training.models import Upload, Uploads
+from corral.training.tables import upload, upload_use
+from corral.training.upload_files import Arrived
+from corral.workloads.states import State
+from corral.workloads.tables import workload
+
+# An upload that no work has is there for so long: time to submit, and to submit again.
+KEPT = timedelta(hours=24)
+MOST_UPLOADS = 500
+
+
+def add(transaction: Transaction, caller: Caller, arrived: Arrived) -> Upload:
+    """Makes an archive the caller's; one that they sent before stays the same upload."""
+    known = _find(transaction, caller, upload.c.sha256 == arrived.sha256)
+    if known is not None:
+        transaction.run(update(upload).where(upload.c.id == known.id).values(used_at=transaction.now))
+        return _shown(known)
+    owned = transaction.scalar(select(func.count()).where(upload.c.user_id == caller.user_id))
+    if owned >= MOST_UPLOADS:
+        raise Conflict(
+            f"You already have {MOST_UPLOADS} uploads.",
+            "Delete work that you no longer need; its uploads go with it.",
+        )
+    row = transaction.first(
+        insert(upload)
+        .values(
+            id=new_id(Kind.UPLOAD, transaction.now),
+            user_id=caller.user_id,
+            sha256=arrived.sha256,
+            size_bytes=arrived.size_bytes,
+            unpacked_bytes=arrived.contents.unpacked_bytes,
+            entries=arrived.contents.entries,
+            created_at=transaction.now,
+            used_at=transaction.now,
+        )
+        .returning(*upload.c)
+    )
+    assert row is not None
+    told = {"upload": row.id, "sha256": row.sha256, "size_bytes": row.size_bytes, "entries": row.entries}
+    record(
+        transaction,
+        caller,
+        "upload.create",
+        user_subject(transaction, caller.user_id, caller.name),
+        after=told,
+    )
+    return _shown(row)
+
+
+def list_uploads(transaction: Transaction, caller: Caller, sha256: str | None) -> Uploads:
+    """The caller's own, newest first; with `sha256`, the one with this content."""
+    rows = transaction.rows(
+        select(upload)
+        .where(upload.c.user_id == caller.user_id, *([] if sha256 is None else [upload.c.sha256 == sha256]))
+        .order_by(upload.c.id.desc())
+        .limit(MOST_UPLOADS)
+    )
+    return Uploads(items=[_shown(row) for row in rows])
+
+
+def delete_upload(transaction: Transaction, caller: Caller, upload_id: str) -> None:
+    row = _find(transaction, caller, upload.c.id == upload_id)
+    if row is None:
+        raise NotFound("There is no such upload of yours.", "List your uploads to find its id.")
+    if transaction.first(select(upload_use).where(upload_use.c.upload_id == upload_id)) is not None:
+        raise Conflict("Work of yours has this upload.", "Delete the work first; the upload goes with it.")
+    transaction.run(delete(upload).where(upload.c.id == upload_id))
+    subject = user_subject(transaction, caller.user_id, caller.name)
+    record(transaction, caller, "upload.delete", subject, before={"upload": row.id, "sha256": row.sha256})
+
+
+def check(transaction: Transaction, caller: Caller, upload_id: str) -> AnyRow:
+    """The upload that new work names; refuses one that is not the caller's."""
+    row = _find(transaction, caller, upload.c.id == upload_id)
+    if row is None:
+        raise Invalid.field(
+            "body.upload_id",
+            "There is no such upload of yours.",
+            "Upload the working directory first; an upload that no work has is kept for a day.",
+        )
+    return row
+
+
+def use(transaction: Transaction, workload_id: str, upload_id: str) -> None:
+    """The upload stays as long as the workload is there."""
+    transaction.run(insert(upload_use).values(workload_id=workload_id, upload_id=upload_id))
+    transaction.run(update(upload).where(upload.c.id == upload_id).values(used_at=transaction.now))
+
+
+def content_of(transaction: Transaction, upload_id: str) -> str:
+    """The SHA-256 of an upload that work has."""
+    sha256: str | None = transaction.scalar(select(upload.c.sha256).where(upload.c.id == upload_id))
+    if sha256 is None:
+        raise NotFound("Its upload is no longer there.", "Upload the directory and submit the work again.")
+    return sha256
+
+
+def forget_unused(transaction: Transaction, most: int) -> int:
+    """Removes uploads that no work has any more; their files are swept afterwards."""
+    gone = select(upload_use.c.workload_id).join(workload, workload.c.id == upload_use.c.workload_id)
+    gone = gone.where(workload.c.state == State.DELETED).limit(most)
+    transaction.run(delete(upload_use).where(upload_use.c.workload_id.in_(gone)))
+    unused = (
+        select(upload.c.id)
+        .where(
+            upload.c.used_at <= transaction.now - KEPT,
+            ~select(upload_use.c.upload_id).where(upload_use.c.upload_id == upload.c.id).exists(),
+        )
+        .limit(most)
+    )
+    return transaction.run(delete(upload).where(upload.c.id.in_(unused)))
+
+
+def known_contents(transaction: Transaction) -> set[str]:
+    return {sha256 for (sha256,) in transaction.rows(select(upload.c.sha256).distinct())}
+
+
+def _find(transaction: Transaction, caller: Caller, condition: ColumnElement[bool]) -> AnyRow | None:
+    return transaction.first(select(upload).where(upload.c.user_id == caller.user_id, condition))
+
+
+def _shown(row: AnyRow) -> Upload:
+    return Upload(
+        id=row.id,
+        sha256=row.sha256,
+        size_bytes=row.size_bytes,
+        unpacked_bytes=row.unpacked_bytes,
+        entries=row.entries,
+        created_at=row.created_at,
+    )

@@ -1,0 +1,77 @@
+"""What replicas execute, shown beforehand and carried out the same."""
+
+from typing import Any
+
+import pytest
+
+from corral.training.spec import TrainingSpec
+from corral.training.tasks import command_line
+from tests.campus import made, refused
+from tests.control.ground import Ground
+
+NEEDS = {"cpu_milli": 1000, "memory_mib": 1024}
+
+
+def spec(**more: Any) -> TrainingSpec:
+    return TrainingSpec.model_validate({"name": "x", "command": ["true"], "resources": NEEDS} | more)
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"command": ["train.py", "-v"]}, ["python3", "train.py", "-v"]),
+        ({"command": ["python", "train.py"]}, ["python3", "train.py"]),
+        ({"command": ["python", "train.py"], "runtime": "mine"}, ["python", "train.py"]),
+        ({"command": ["bash", "run.sh"]}, ["bash", "run.sh"]),
+        (
+            {"command": ["./fit"], "parameters": {"lr": 0.1, "epochs": 3, "fast": True, "note": "a b"}},
+            ["./fit", "--lr", "0.1", "--epochs", "3", "--fast", "true", "--note", "a b"],
+        ),
+        (
+            {"command": ["train.py"], "launch": "torchrun", "parameters": {"lr": 1}},
+            ["python3", "-m", "corral_sdk.launch", "--", "python3", "train.py", "--lr", "1"],
+        ),
+    ],
+)
+def test_command_line_has_interpreter_parameters_and_launcher(given: Any, line: list[str]) -> None:
+    assert list(command_line(spec(**given))) == line
+
+
+@pytest.mark.parametrize("name", ["RANK", "MASTER_ADDR", "CORRAL_SOCKET", "CUDA_VISIBLE_DEVICES"])
+def test_variables_of_corral_cannot_be_given(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} is set by Corral"):
+        spec(environment={name: "1"})
+
+
+async def test_preview_is_what_replicas_are_started_with(ground: Ground) -> None:
+    admin = ground.campus.admin
+    made(await admin.put("/me/secrets/key", {"value": "hidden-value"}))
+    document = {
+        "name": "gang",
+        "command": ["train.py"],
+        "launch": "torchrun",
+        "replicas": 2,
+        "resources": NEEDS | {"gpu": {"count": 3}},
+        "environment": {"SEED": "7"},
+        "secrets": {"API_KEY": "key"},
+    }
+    shown = made(await admin.post("/training/preview", document))
+    assert shown["environment"]["API_KEY"] == "********"
+    assert (shown["environment"]["WORLD_SIZE"], shown["environment"]["LOCAL_WORLD_SIZE"]) == ("6", "3")
+    assert [one["environment"]["RANK"] for one in shown["replicas"]] == ["0", "3"]
+    assert [one["environment"]["NODE_RANK"] for one in shown["replicas"]] == ["0", "1"]
+    assert "MASTER_ADDR" in shown["set_at_start"]
+    assert made(await admin.get("/workloads"))["items"] == []
+
+    work = made(await admin.post("/training", document))["id"]
+    await ground.settle()
+    for start, replica in zip(ground.started, shown["replicas"], strict=True):
+        assert start.task is not None
+        assert list(start.task.command) == shown["command"]
+        expected = shown["environment"] | replica["environment"] | {"CORRAL_WORKLOAD": work}
+        assert dict(start.task.environment) | {"API_KEY": "********"} == expected
+
+
+async def test_preview_refuses_what_submission_would(ground: Ground) -> None:
+    answer = await ground.campus.admin.post("/training/preview", {"name": "x", "command": ["true"]})
+    refused(answer, 422, "invalid", "body.flavor")

@@ -1,0 +1,136 @@
+"""Working directories are uploaded by their owner, kept by content, and go when no work has them."""
+
+import hashlib
+import os
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from corral.server.settings import Settings
+from corral.training.upload_files import UploadFiles
+from corral.training.uploads import forget_unused, known_contents
+from tests.apps import ApiClient
+from tests.campus import Campus, made, refused
+from tests.control.ground import Ground
+from tests.training.tars import entry, link, tar_of
+
+SMALL = tar_of(entry("train.py", b"print('hello')\n"))
+
+
+async def send(client: ApiClient, content: Any = SMALL) -> Any:
+    return await client.request("POST", "/uploads", content=content)
+
+
+def files_of(settings: Settings) -> list[str]:
+    return sorted(one.name for one in (settings.home / "uploads").iterdir() if one.name != ".lock")
+
+
+async def test_same_content_is_the_same_upload_and_one_file(campus: Campus, settings: Settings) -> None:
+    first = made(await send(campus.admin))
+    assert first["sha256"] == hashlib.sha256(SMALL).hexdigest()
+    assert (first["entries"], first["unpacked_bytes"], first["size_bytes"]) == (1, 15, len(SMALL))
+    assert made(await send(campus.admin)) == first
+    await campus.person("ana")
+    ana = await campus.sign_in("ana")
+    other = made(await send(ana))
+    assert other["id"] != first["id"]
+    assert files_of(settings) == [first["sha256"]]
+    assert (settings.home / "uploads").stat().st_mode & 0o777 == 0o700
+    entries = await campus.audit(action="upload.create")
+    assert {one["after"]["upload"] for one in entries} == {first["id"], other["id"]}
+
+
+async def test_uploads_are_their_owners_own(campus: Campus) -> None:
+    mine = made(await send(campus.admin))
+    await campus.person("ana")
+    ana = await campus.sign_in("ana")
+    assert made(await ana.get("/uploads"))["items"] == []
+    assert made(await ana.get("/uploads", params={"sha256": mine["sha256"]}))["items"] == []
+    refused(await ana.delete(f"/uploads/{mine['id']}"), 404)
+    work = {"name": "x", "command": ["true"], "resources": {"cpu_milli": 1, "memory_mib": 1}}
+    for path in ("/training", "/training/preview"):
+        refused(await ana.post(path, work | {"upload_id": mine["id"]}), 422, "invalid", "body.upload_id")
+    found = made(await campus.admin.get("/uploads", params={"sha256": mine["sha256"]}))["items"]
+    assert [one["id"] for one in found] == [mine["id"]]
+
+
+async def test_harmful_archive_is_refused_and_leaves_nothing(campus: Campus, settings: Settings) -> None:
+    refused(await send(campus.admin, tar_of(link("a", "/etc/shadow"))), 422, "invalid", "body")
+    refused(await send(campus.admin, b""), 400, "malformed")
+    assert files_of(settings) == []
+
+
+async def test_upload_has_a_bound_of_its_own(campus: Campus, settings: Settings) -> None:
+    larger_than_other_requests = tar_of(entry("data", os.urandom(3 * 1024 * 1024)))
+    made(await send(campus.admin, larger_than_other_requests))
+
+    async def endless() -> AsyncIterator[bytes]:
+        for _ in range(20):
+            yield bytes(1024 * 1024)
+
+    campus.app.state.upload_files.most_bytes = 5 * 1024 * 1024
+    refused(await send(campus.admin, endless()), 413, "too-large")
+    headers = {"Content-Length": str(10**10)}
+    answer = await campus.admin.request("POST", "/uploads", content=b"x", headers=headers)
+    refused(answer, 413, "too-large")
+    assert len(files_of(settings)) == 1
+
+
+async def test_stranger_sends_nothing(visitor: ApiClient, settings: Settings) -> None:
+    refused(await send(visitor), 401)
+    assert not (settings.home / "uploads").exists()
+
+
+async def test_work_is_given_its_upload_and_keeps_it_until_it_is_deleted(
+    ground: Ground, settings: Settings
+) -> None:
+    admin, database = await ground.campus.token(ground.campus.admin), ground.campus.database
+    sent = made(await send(admin))
+    work = await ground.submit(admin, "with", upload_id=sent["id"])
+    await ground.settle()
+    (task,) = [start.task for start in ground.started]
+    assert task is not None
+    assert task.upload == settings.home / "uploads" / sent["sha256"]
+    assert task.upload is not None
+    assert task.upload.read_bytes() == SMALL
+
+    ground.campus.clock.advance(hours=30)
+    await database.write(forget_unused, 100)
+    refused(await admin.delete(f"/uploads/{sent['id']}"), 409)
+    made(await admin.post(f"/workloads/{work}/stop"))
+    await ground.pass_time(10)
+    made(await admin.post(f"/workloads/{work}/delete"))
+    await database.write(forget_unused, 100)
+    assert made(await admin.get("/uploads"))["items"] == []
+
+
+async def test_upload_that_no_work_has_is_kept_for_a_day_after_its_last_use(campus: Campus) -> None:
+    owner = await campus.token(campus.admin)  # outlives a session
+    made(await send(owner))
+    campus.clock.advance(hours=23)
+    made(await send(owner))
+    campus.clock.advance(hours=23)
+    await campus.database.write(forget_unused, 100)
+    assert len(made(await owner.get("/uploads"))["items"]) == 1
+    campus.clock.advance(hours=2)
+    await campus.database.write(forget_unused, 100)
+    assert made(await owner.get("/uploads"))["items"] == []
+
+
+async def test_files_are_swept_when_no_row_speaks_of_them(campus: Campus, settings: Settings) -> None:
+    files: UploadFiles = campus.app.state.upload_files
+    kept = made(await send(campus.admin))["sha256"]
+    gone = made(await send(campus.admin, tar_of(entry("b"))))
+    young = made(await send(campus.admin, tar_of(entry("c"))))
+    for one in (gone, young):
+        made(await campus.admin.delete(f"/uploads/{one['id']}"))
+    long_ago = time.time() - 7200
+    left = settings.home / "uploads" / ".new-interrupted"
+    left.write_bytes(b"half")
+    for path in (left, files.path(kept), files.path(gone["sha256"])):
+        os.utime(path, (long_ago, long_ago))
+
+    assert files.sweep(await campus.database.read(known_contents), 100) == 2
+    assert files_of(settings) == sorted([kept, young["sha256"]])
+    assert UploadFiles(Path("/nonexistent/uploads"), 1).sweep((), 100) == 0
