@@ -124,3 +124,14 @@ def test_the_audit_log_is_exported_as_lines_and_as_csv(admin: Corral, tmp_path: 
 
 def test_actions_are_listed(done: Done) -> None:
     assert "audit.export" in [each["key"] for each in done("audit", "actions")]
+
+
+def test_a_secret_is_set_from_standard_input_listed_and_deleted(admin: Corral, done: Done) -> None:
+    said = admin("secret", "set", "api-key", stdin="hidden-value\n")
+    assert said.code == 0
+    assert "hidden-value" not in said.out + said.err
+    assert [each["name"] for each in done("secret", "list")] == ["api-key"]
+    assert "hidden-value" not in admin("secret", "list", "--json").out
+    done("secret", "delete", "api-key")
+    assert "corral secret set" in admin("secret", "list").out
+    assert admin("secret", "delete", "api-key").code == 1

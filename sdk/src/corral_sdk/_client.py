@@ -8,6 +8,7 @@ from corral_sdk._me import Me, SessionResource, SshKeys, Tokens
 from corral_sdk._people import Grants, Invitations, JoinCodes, Organisations, Roles, Users
 from corral_sdk._platform import SettingsResource, SystemResource, events
 from corral_sdk._queues import Flavors, QueueTree
+from corral_sdk._training import Secrets, Uploads
 from corral_sdk._transport import Transport
 from corral_sdk._usage import Metrics, Samples, Usage
 from corral_sdk._workloads import Training, Workloads
@@ -62,6 +63,8 @@ class Client:
         self.workloads = Workloads(transport)
         self.training = Training(transport)
         self.usage = Usage(transport)
+        self.uploads = Uploads(transport)
+        self.secrets = Secrets(transport)
         self.samples = Samples(transport)
         self.metrics = Metrics(transport)
         self.settings = SettingsResource(transport)

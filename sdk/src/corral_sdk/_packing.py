@@ -1,9 +1,9 @@
 """Packs a working directory: the same content gives the same archive, byte for byte.
 
-What `.corralignore` and `.gitignore` leave out is left out, in the directory itself and below it, by the rules
-of gitignore: patterns match names, or paths when they hold a slash; `*`, `?`, `[…]`, `**`; a slash at the end
-is for directories only; `!` takes something back in; the last line that matches counts. Where a directory has
-a `.corralignore`, its `.gitignore` says nothing.
+What `.corralignore` and `.gitignore` leave out is left out, in their directory and below, by the rules of
+gitignore: patterns match names, or paths when they hold a slash; `*`, `?`, `[…]`, `**`; a slash at the end is
+for directories only; `!` takes something back in; the last line that matches counts. Where a directory has a
+`.corralignore`, its `.gitignore` says nothing.
 """
 
 import gzip
@@ -57,7 +57,7 @@ def pack(directory: Path, to: BinaryIO, *, most_bytes: int | None = None) -> Pac
             if most_bytes is not None and size > most_bytes:
                 raise PackingError(
                     f"{directory} is larger than {most_bytes // 1024**2} MiB.",
-                    remedy=f"Leave out what the work does not need: one line each in {directory / IGNORE_FILE}.",
+                    remedy=f"Leave out what the work does not need, line by line in {IGNORE_FILE}.",
                 )
             with path.open("rb") as content:
                 tar.addfile(entry, content)
@@ -80,7 +80,7 @@ def _entry(path: Path, name: str) -> tarfile.TarInfo:
 
 
 def _target(path: Path, name: str) -> str:
-    target = os.readlink(path)
+    target = str(path.readlink())
     parts = Path(target).parts
     ups = next((index for index, part in enumerate(parts) if part != ".."), len(parts))
     if Path(target).is_absolute() or ups > name.count("/") or ".." in parts[ups:]:

@@ -1,18 +1,18 @@
-"""What is given along with training work: uploads and secrets; what it will execute."""
+"""What is given along with training work: uploads and secrets."""
 
 import hashlib
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from corral_sdk._decode import decode
 from corral_sdk._packing import pack
 from corral_sdk._resource import Resource
 from corral_sdk._transport import API
-from corral_sdk.models import Preview, Secret, Upload
+from corral_sdk.models import Secret, Upload
 
-__all__ = ["Secrets", "TrainingResource", "Uploads"]
+__all__ = ["Secrets", "Uploads"]
 
 _PIECE = 1024 * 1024
 
@@ -59,11 +59,3 @@ class Secrets(Resource):
 
     def delete(self, name: str) -> None:
         self._delete("me", "secrets", name)
-
-
-class TrainingResource(Resource):
-    """Training work before it is submitted."""
-
-    def preview(self, document: Mapping[str, Any]) -> Preview:
-        """The command line and variables of every replica; secrets are masked."""
-        return decode(Preview, self._act("training", "preview", body=document))

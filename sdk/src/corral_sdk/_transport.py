@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urlencode, urlsplit
 
 from corral_sdk._decode import encode
@@ -118,6 +118,11 @@ class Transport:
             return _checked(answer)
         raise AssertionError("unreachable: the last try returns or raises")
 
+    def send(self, path: str, file: BinaryIO, size: int, media_type: str) -> Answer:
+        """Sends a file as the body of a POST, piece by piece, once: who asks may ask again."""
+        headers = {**self._headers(), "Content-Type": media_type, "Content-Length": str(size)}
+        return _checked(self._exchange("POST", path, file, headers))
+
     @contextmanager
     def stream(
         self,
@@ -138,7 +143,7 @@ class Transport:
             connection.close()
 
     def _exchange(
-        self, method: str, target: str, payload: bytes | None, headers: Mapping[str, str]
+        self, method: str, target: str, payload: bytes | BinaryIO | None, headers: Mapping[str, str]
     ) -> Answer:
         connection = self._connection(self.timeout_seconds)
         try:
@@ -156,7 +161,7 @@ class Transport:
         connection: http.client.HTTPConnection,
         method: str,
         target: str,
-        payload: bytes | None,
+        payload: bytes | BinaryIO | None,
         headers: Mapping[str, str],
     ) -> http.client.HTTPResponse:
         try:

@@ -8,7 +8,7 @@ from corral_sdk._decode import decode
 from corral_sdk._problems import Problem, UnreachableError, UntrustedError
 from corral_sdk._resource import Resource, given
 from corral_sdk._transport import API
-from corral_sdk.models import Acted, Log, Verdict, Workload, WorkloadDetail
+from corral_sdk.models import Acted, Log, Preview, Verdict, Workload, WorkloadDetail
 
 __all__ = ["Training", "Workloads"]
 
@@ -142,6 +142,10 @@ class Training(Resource):
     def probe(self, spec: Mapping[str, Any]) -> Verdict:
         """What would become of it now; nothing is kept."""
         return decode(Verdict, self._act("training", "probe", body=dict(spec)))
+
+    def preview(self, spec: Mapping[str, Any]) -> Preview:
+        """The command line and variables of every replica; secrets are masked."""
+        return decode(Preview, self._act("training", "preview", body=dict(spec)))
 
 
 def _passes(error: Exception) -> bool:

@@ -22,6 +22,7 @@ from corral_sdk._ground_models import (
     QueueWarning,
     Zone,
 )
+from corral_sdk._training_models import Preview, ReplicaPreview, Secret, Upload
 from corral_sdk._work_models import (
     Acted,
     AttemptView,
@@ -81,6 +82,7 @@ __all__ = [
     "Pool",
     "PoolTopology",
     "Position",
+    "Preview",
     "Provider",
     "Queue",
     "QueuePerson",
@@ -91,6 +93,7 @@ __all__ = [
     "Reason",
     "Refused",
     "RegistrationSettings",
+    "ReplicaPreview",
     "ReplicaView",
     "ReportedMetric",
     "ReportedMetrics",
@@ -101,12 +104,14 @@ __all__ = [
     "SampleAnswer",
     "SamplePoint",
     "SampleSeries",
+    "Secret",
     "Session",
     "Someone",
     "SshKey",
     "System",
     "Token",
     "TransitionView",
+    "Upload",
     "UsageSum",
     "UsageSums",
     "User",

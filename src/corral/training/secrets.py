@@ -72,9 +72,11 @@ class SecretBox:
             _remember(transaction, row.id, found.id)
         return given
 
-    def masks(self, transaction: Transaction, row: AnyRow) -> tuple[str, ...]:
+    def masks(self, transaction: Transaction, workload_id: str) -> tuple[bytes, ...]:
         """What must not be seen in the output of a workload."""
-        rows = transaction.rows(select(secret).join(secret_use).where(secret_use.c.workload_id == row.id))
+        rows = transaction.rows(
+            select(secret).join(secret_use).where(secret_use.c.workload_id == workload_id)
+        )
         values: set[str] = set()
         for one in rows:
             whole = self._open(one)
@@ -83,7 +85,7 @@ class SecretBox:
             values |= {line for line in lines if len(line) >= _LEAST_LINE_LENGTH}
             if len(whole) >= LEAST_MASKED_LENGTH:
                 values.add(whole)
-        return tuple(sorted(values))
+        return tuple(value.encode() for value in sorted(values))
 
     def renew(self, transaction: Transaction, most: int) -> int:
         """Seals with the newest key what an older one sealed."""
