@@ -2,8 +2,8 @@
 # Further arguments for pytest: make unit ARGS="-k session -x"
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev test lint format types imports unit sqlite postgresql api engines cli sdk mutants docs browser \
-        packaging web api-types console wheel clean
+.PHONY: help run dev test lint format types imports unit sqlite postgresql api engines cli sdk mutants soak docs \
+        browser packaging web api-types console wheel clean
 
 ARGS ?=
 STAGE = @tools/prepare python && .venv/bin/python tools/test.py --stream --arguments="$(ARGS)"
@@ -60,6 +60,10 @@ sdk: ## tests of the SDK
 mutants: ## does a test notice each small change of the rules of division and reclaim (minutes)
 	@tools/prepare mutants
 	@.venv/bin/python tools/mutants.py
+
+soak: ## work on machines that are restarted, with another kernel and clocks that jump (minutes, as root)
+	@tools/prepare soak
+	@.venv/bin/python -m pytest -q tests/soak $(ARGS)
 
 explore: ## property tests with new random examples each time
 	@tools/prepare python

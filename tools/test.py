@@ -28,7 +28,7 @@ STAGE_TIMEOUT_SECONDS = 900
 LOG_LINES_ON_FAILURE = 150
 
 # Tests outside these folders are sorted by whether they use a database (see tests/conftest.py).
-OWN_STAGE = ("browser", "cli", "docs", "engines", "packaging", "sdk")
+OWN_STAGE = ("browser", "cli", "docs", "engines", "packaging", "sdk", "soak")
 
 
 @dataclass(frozen=True)
