@@ -3,12 +3,13 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import delete, select, update
+from sqlalchemy import Update, delete, select, update
 from sqlalchemy.exc import DBAPIError
 
 from corral.store.database import Database, Transaction
 from corral.usage import ledger
 from corral.usage.clock import microseconds_of, read_clock
+from corral.usage.soundness import find_faults
 from corral.usage.tables import usage_allocation, usage_record
 from tests.usage.factories import CPU, GPU, HOUR, MINUTE, ZONE, Machine, create_grant
 
@@ -260,3 +261,33 @@ def test_clock_of_this_machine_is_read() -> None:
     assert first.mark.boot_id == second.mark.boot_id
     assert 0 < first.mark.boottime_us <= second.mark.boottime_us
     assert abs(first.at - datetime.now(UTC)) < timedelta(minutes=1)
+
+
+async def test_sound_ledger_has_no_faults(database: Database) -> None:
+    machine, first, second = Machine(), create_grant(1), create_grant(2)
+    for grant in (first, second):
+        await database.write(ledger.open, grant, machine.reading())
+    machine.pass_time(2 * HOUR)
+    await database.write(ledger.beat, ZONE, machine.reading())
+    since = machine.boottime_us - HOUR
+    await database.write(ledger.close, first.allocation_id, machine.mark(), lost_since_us=since)
+    assert await database.read(find_faults) == []
+
+
+@pytest.mark.parametrize(
+    ("forgery", "fault"),
+    [
+        (update(usage_allocation).values(ended_us=usage_allocation.c.ended_us + 1), "add up to"),
+        (update(usage_allocation).values(lost_us=1), "(0 lost)"),
+        (update(usage_allocation).values(records=9), "were written"),
+    ],
+)
+async def test_fault_in_the_ledger_is_found(database: Database, forgery: Update, fault: str) -> None:
+    machine, grant = Machine(), create_grant(1, GPU)
+    await database.write(ledger.open, grant, machine.reading())
+    machine.pass_time(MINUTE)
+    await database.write(ledger.close, grant.allocation_id, machine.mark())
+    await database.write(lambda transaction: transaction.run(forgery))
+    (found,) = await database.read(find_faults)
+    assert grant.allocation_id in found
+    assert fault in found

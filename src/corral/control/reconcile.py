@@ -19,6 +19,7 @@ from corral.engines.reports import Message
 from corral.queues.presets import ensure_presets
 from corral.store.database import Database, Transaction
 from corral.usage.clock import Reading, read_clock
+from corral.usage.metrics.service import forget as forget_metrics
 from corral.workloads.records import TOPIC
 from corral.workloads.tables import workload
 from corral.zones.service import record_inventory
@@ -148,3 +149,4 @@ class Reconciler:
         transaction.run(
             update(workload).where(workload.c.id.in_(workload_ids)).values(discarded_at=transaction.now)
         )
+        forget_metrics(transaction, workload_ids)

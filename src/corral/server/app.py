@@ -17,6 +17,8 @@ from corral.api import metrics
 from corral.api.problems import install_problem_handlers
 from corral.audit.routes import router as audit_router
 from corral.control.chores import chores_loop, flush_loop
+from corral.control.counted import Counted
+from corral.control.reports import keep_reports
 from corral.control.running import running
 from corral.control.samples import samples_loop
 from corral.control.sweep import sweep_loop
@@ -52,11 +54,12 @@ from corral.training.tasks import TrainingKind
 from corral.training.upload_files import UploadFiles
 from corral.training.uploads import forget_unused
 from corral.usage.context import UsageContext
+from corral.usage.exposition import Withdraw, publish_samples, publish_states, publish_stock
 from corral.usage.metrics.routes import router as metrics_router
 from corral.usage.routes import router as usage_router
 from corral.usage.samples.levels import Retention
 from corral.usage.samples.routes import router as samples_router
-from corral.usage.samples.sampler import open_samples
+from corral.usage.samples.sampler import Samples, open_samples
 from corral.workloads.finding import find as find_workload
 from corral.workloads.output_routes import log_places
 from corral.workloads.output_routes import router as output_router
@@ -124,6 +127,7 @@ def create_app(parts: Parts) -> FastAPI:
     app.state.prober = None
     samples = open_samples(database, _retention(settings))
     app.state.usage = UsageContext(samples, see_workload=find_workload)
+    app.state.counted = Counted()
     app.state.log_places = log_places()
     app.state.loops = [
         samples_loop(database, samples),
@@ -153,14 +157,27 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         stack.push_async_callback(access.seen.flush, database)
         stack.push_async_callback(app.state.usage.samples.close)
+        for withdraw in _publish(app.state.counted, app.state.usage.samples):
+            stack.callback(withdraw)
         await database.listen()
         await stack.enter_async_context(app.state.event_feed.running())
         await stack.enter_async_context(running(app.state.loops))
         if app.state.engine is not None:
-            zone = await Zone.local(database, app.state.engine, app.state.kinds, app.state.usage.samples)
+            zone = await Zone.local(
+                database, app.state.engine, app.state.kinds, app.state.usage.samples, keep_reports
+            )
             app.state.prober = zone
             await stack.enter_async_context(zone.running())
         yield
+
+
+def _publish(counted: Counted, samples: Samples) -> tuple[Withdraw, ...]:
+    """What Prometheus is told beside what Corral counts about itself."""
+    return (
+        publish_stock(lambda: counted.stocks),
+        publish_states(lambda: counted.states),
+        publish_samples(lambda: tuple(samples.latest.values())),
+    )
 
 
 def _bare_app() -> FastAPI:

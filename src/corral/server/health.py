@@ -10,6 +10,7 @@ from corral.api import metrics
 from corral.api.callers import Anyone, Caller, Origin, Requires, SignedInCaller
 from corral.api.models import Output
 from corral.api.once import Db
+from corral.control.counted import Counted
 from corral.core.permissions import Permission
 from corral.platform.service import require_system_reader
 from corral.server.openapi import describe
@@ -36,9 +37,13 @@ async def get_readiness(database: Db, origin: Annotated[Origin, Anyone]) -> Heal
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
-async def get_metrics(database: Db, caller: Annotated[Caller, Requires(Permission.SYSTEM_READ)]) -> Response:
+async def get_metrics(
+    request: Request, database: Db, caller: Annotated[Caller, Requires(Permission.SYSTEM_READ)]
+) -> Response:
     """What Corral counts, for Prometheus."""
     await database.read(require_system_reader, caller)
+    counted: Counted = request.app.state.counted
+    await counted.renew(database)
     return Response(metrics.exposition(), media_type=metrics.CONTENT_TYPE)
 
 
