@@ -10,6 +10,7 @@ from corral_sdk import models
 from corral_sdk._client import Client
 from corral_sdk._decode import decode, encode
 from corral_sdk._endpoint import Endpoint, SavedLogin, find_endpoint, forget_login, save_login, saved_logins
+from corral_sdk._inside import checkpoint, done, leaving, on_leave, report, resume_path, resuming
 from corral_sdk._problems import (
     CorralError,
     FieldProblem,
@@ -38,11 +39,18 @@ __all__ = [
     "UnreachableError",
     "UntrustedError",
     "__version__",
+    "checkpoint",
     "decode",
+    "done",
     "encode",
     "find_endpoint",
     "forget_login",
+    "leaving",
     "models",
+    "on_leave",
+    "report",
+    "resume_path",
+    "resuming",
     "save_login",
     "saved_logins",
     "sign_in",

@@ -11,8 +11,11 @@ class Task:
 
     `workspace` names a directory that the engine keeps for the workload over all its attempts: `upload` (a
     tar archive) is unpacked there once, and it is the working directory. `home` shows the owner's home
-    directory. `runtime` is a Python environment, bound read-only and first on PATH. `network` opens the way
-    out.
+    directory. `network` opens the way out.
+
+    A workload that `builds` has one more directory, which is kept until the workload is discarded: it makes a
+    Python environment there. `runtime` is such a workload: its environment is there, read-only and first on
+    PATH.
 
     `secrets` are environment variables that are never written down: they travel through a pipe.
     `resume` says that the workload ran before and should go on where it stopped.
@@ -25,7 +28,8 @@ class Task:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     upload: Path | None = None
     home: bool = False
-    runtime: Path | None = None
+    runtime: str | None = None
+    builds: bool = False
     cpu_milli: int = 1000
     memory_mib: int = 1024
     processes: int = 512

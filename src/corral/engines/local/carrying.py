@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from corral.engines.interface import Start
 from corral.engines.local import layout, locks, records, runs
@@ -32,6 +33,8 @@ def describe(house: House, starts: Sequence[Start], *, refused: bool) -> Spec:
         uid=uid,
         workspace=house.workspaces.workspace(task.workspace),
         home=house.workspaces.home(task.owner) if task.home else None,
+        runtime=None if task.runtime is None else house.workspaces.environment(task.runtime),
+        builds=house.workspaces.environment(task.workspace) if task.builds else None,
     )
 
 
@@ -61,6 +64,12 @@ def _prepare(house: House, spec: Spec, starts: Sequence[Start]) -> str | None:
         house.workspaces.provide(task.workspace, spec.uid, task.upload, most_bytes)
         if task.home:
             house.workspaces.provide_home(task.owner, spec.uid)
+        if task.builds:
+            house.workspaces.provide_runtime(task.workspace, spec.uid)
+        if spec.runtime is not None and not Path(spec.runtime).is_dir():
+            return "its runtime is no longer there: build it again"
+        if task.builds and house.ground.tools.uv is None:
+            return "uv is not installed where Corral runs, and environments are built with it"
     except (BadUpload, TooManyPeople) as error:
         return str(error)
     except OSError as error:

@@ -11,6 +11,7 @@ from corral.engines.local.people import People
 from corral.engines.local.readiness import find_readiness
 from corral.engines.local.shelf import Shelf
 from corral.engines.local.starting import Ground
+from corral.engines.local.tools import lay_out
 from corral.engines.local.workspaces import Workspaces
 
 
@@ -61,6 +62,7 @@ def build_house(settings: Settings) -> House:
         runtime=settings.runtime,
         mode=ready.mode,
         groups=bases.as_dict(),
+        tools=lay_out(settings.data),
         allowed=settings.allowed,
         disk_look_seconds=settings.disk_look_seconds,
         notes=ready.notes,

@@ -37,6 +37,8 @@ class Spec:
     replicas: tuple[ReplicaSpec, ...]
     home: str | None = None
     runtime: str | None = None
+    builds: str | None = None
+    shown: tuple[tuple[str, str], ...] = ()  # files of Corral's own: where they are, where they appear
     network: bool = False
     allowed: tuple[str, ...] = ()
     time_limit_seconds: int | None = None

@@ -9,7 +9,9 @@ from pathlib import Path
 from corral.engines.interface import Start
 from corral.engines.local import layout
 from corral.engines.local.hardware import Hardware
+from corral.engines.local.sandbox import WORKSPACE
 from corral.engines.local.spec import NO_SANDBOX, ReplicaSpec, Spec
+from corral.engines.local.tools import Tools
 from corral.engines.tasks import Task
 
 MASTER_ADDRESS = "127.0.0.1"
@@ -25,6 +27,7 @@ class Ground:
     runtime: Path
     mode: str
     groups: Mapping[str, object]
+    tools: Tools
     allowed: tuple[str, ...] = ()
     disk_look_seconds: float = 10
     notes: tuple[str, ...] = ()
@@ -71,12 +74,21 @@ def held_by(specs: Iterable[Spec], hardware: Hardware) -> dict[str, int]:
 
 
 def make_spec(
-    starts: Sequence[Start], ground: Ground, *, uid: int, workspace: Path, home: Path | None
+    starts: Sequence[Start],
+    ground: Ground,
+    *,
+    uid: int,
+    workspace: Path,
+    home: Path | None,
+    runtime: Path | None = None,
+    builds: Path | None = None,
 ) -> Spec:
     """The intent. Everything that the replicas share comes from the first."""
     first = starts[0]
     name = attempt_of(first)
     task = first.task or Task("", (), "")
+    own = {} if builds is None else {"CORRAL_BUILD": str(builds), "CORRAL_UV": str(ground.tools.uv)}
+    own["CORRAL_WORKSPACE"] = str(workspace) if ground.mode == NO_SANDBOX else WORKSPACE
     return Spec(
         attempt=name,
         workload=first.workload,
@@ -87,9 +99,11 @@ def make_spec(
         gid=uid if uid != os.getuid() else os.getgid(),
         workspace=str(workspace),
         sockets=str(ground.runtime / name),
-        replicas=tuple(_replica(start, index, ground) for index, start in enumerate(starts)),
+        replicas=tuple(_replica(start, index, ground, own) for index, start in enumerate(starts)),
         home=None if home is None else str(home),
-        runtime=None if task.runtime is None else str(task.runtime),
+        runtime=None if runtime is None else str(runtime),
+        builds=None if builds is None else str(builds),
+        shown=ground.tools.shown,
         network=task.network and ground.mode != NO_SANDBOX,
         allowed=ground.allowed,
         time_limit_seconds=task.time_limit_seconds,
@@ -100,7 +114,7 @@ def make_spec(
     )
 
 
-def _replica(start: Start, index: int, ground: Ground) -> ReplicaSpec:
+def _replica(start: Start, index: int, ground: Ground, own: Mapping[str, str]) -> ReplicaSpec:
     task = start.task or Task("", ("",), "")
     devices = [
         ground.hardware.devices[use.device] for use in start.devices if use.device in ground.hardware.devices
@@ -118,6 +132,10 @@ def _replica(start: Start, index: int, ground: Ground) -> ReplicaSpec:
         "CORRAL_WORKLOAD": start.workload,
         "CORRAL_ATTEMPT": str(start.attempt),
         "CORRAL_RESUME": "1" if task.resume else "0",
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, (task.environment.get("PYTHONPATH"), str(ground.tools.python)))
+        ),
+        **own,
     }
     return ReplicaSpec(
         run=start.run,

@@ -196,6 +196,10 @@ class Supervisor:
 
     def _sandbox(self, replica: Supervised) -> Sandbox:
         binds = [Bind(str(self._sockets / str(replica.index)), layout.INSIDE_RUNTIME, writable=True)]
+        binds += [Bind(source, target) for source, target in self.spec.shown]
+        if self.spec.builds is not None:
+            place = str(Path(self.spec.builds).parent)
+            binds.append(Bind(place, place, writable=True))
         if self.spec.runtime is not None and (interpreter := interpreter_bind(self.spec.runtime)):
             binds.append(interpreter)
         return Sandbox(

@@ -19,7 +19,8 @@ class Workspaces:
     def __init__(self, data: Path) -> None:
         self.root = data / "workspaces"
         self._homes = data / "homes"
-        for directory in (self.root, self._homes):
+        self._runtimes = data / "runtimes"
+        for directory in (self.root, self._homes, self._runtimes):
             directory.mkdir(mode=0o711, exist_ok=True)
             directory.chmod(0o711)
 
@@ -56,10 +57,28 @@ class Workspaces:
             _give(home, uid)
         return home
 
+    def runtime(self, name: str) -> Path:
+        """The directory of the environment that the workload so named builds or has built."""
+        if not is_name(name):
+            raise BadUpload(f"{name!r} cannot be the name of a runtime")
+        return self._runtimes / name
+
+    def environment(self, name: str) -> Path:
+        """The environment itself: it can be made anew, which its directory cannot while it is bound."""
+        return self.runtime(name) / "env"
+
+    def provide_runtime(self, name: str, uid: int) -> Path:
+        place = self.runtime(name)
+        if not place.is_dir():
+            place.mkdir(mode=_OWN)
+            _give(place, uid)
+        return place
+
     def remove(self, name: str) -> None:
-        place = self.workspace(name)
-        if place.is_dir():
-            shutil.rmtree(place)
+        """The workspace, and the environment that was built with it."""
+        for place in (self.workspace(name), self.runtime(name)):
+            if place.is_dir():
+                shutil.rmtree(place)
 
     def tidy(self) -> None:
         """Removes what an interrupted unpacking left."""
