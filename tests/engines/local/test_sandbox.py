@@ -178,3 +178,28 @@ def test_a_granted_device_is_there_and_others_are_not(cage: Cage) -> None:
 
 def _values() -> dict[str, object]:
     return {name: getattr(SANDBOX, name) for name in SANDBOX.__slots__}
+
+
+def test_a_secret_is_in_no_argument_and_no_file_and_only_in_the_commands_environment(cage: Cage) -> None:
+    printed = cage.drive("""
+        import glob
+        def holders(name):
+            found = []
+            for path in glob.glob(f"/proc/[0-9]*/{name}"):
+                try:
+                    if b"hunter" + b"2" in open(path, "rb").read():
+                        found.append(int(path.split("/")[2]))
+                except OSError:
+                    pass
+            return found
+        secret = {"PASSWORD": "hunter" + "2"}
+        running = box.start("sh", "-c", "echo ready; exec sleep 60", environment=secret)
+        print(holders("cmdline"), holders("environ"))
+        running.release().wait_for("ready")
+        while holders("environ") != [running.replica.main]:  # exec takes a moment
+            time.sleep(0.01)
+        print(holders("cmdline"), holders("environ") == [running.replica.main])
+        files = [path for path in box.directory.rglob("*") if path.is_file()]
+        print([path for path in files if b"hunter" + b"2" in path.read_bytes()])
+    """)
+    assert printed.splitlines() == ["[] []", "[] True", "[]"]
