@@ -116,10 +116,10 @@ def found(url: str) -> None:
     _in_a_thread(asyncio.run, found_at(url))
 
 
-def _in_a_thread(work: Callable[..., object], *arguments: object) -> None:
+def _in_a_thread(work: Callable[..., Any], *arguments: object) -> Any:
     """The caller may be inside a running event loop."""
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(work, *arguments).result()
+        return thread.submit(work, *arguments).result()
 
 
 def in_database(url: str, work: "Callable[[Transaction], Any]") -> Any:
@@ -134,4 +134,4 @@ def in_database(url: str, work: "Callable[[Transaction], Any]") -> Any:
         finally:
             await database.close()
 
-    return asyncio.run(run())
+    return _in_a_thread(lambda: asyncio.run(run()))

@@ -63,10 +63,10 @@ def presets_for(nodes: Iterable[Node]) -> list[Preset]:
         return found
     device = min(largest.devices, key=lambda one: one.memory_mib)
     slice_mib = _SLICE_GIB * _GIB
-    per_gpu = (cpu // count, memory // count)
+    per_gpu = (cpu // count, _whole_gib(memory // count))
     if device.memory_mib > slice_mib:
         slices = device.memory_mib // slice_mib
-        share = (max(500, per_gpu[0] // slices), max(_GIB, per_gpu[1] // slices))
+        share = (max(500, per_gpu[0] // slices), max(_GIB, _whole_gib(per_gpu[1] // slices)))
         found.append(
             Preset(f"gpu-{_SLICE_GIB}g", f"A slice of a GPU with {_SLICE_GIB} GiB.", *share, 1, slice_mib)
         )
@@ -78,7 +78,12 @@ def presets_for(nodes: Iterable[Node]) -> list[Preset]:
 
 def _part(cpu_milli: int, memory_mib: int, of: int, most_cpus: int, most_gib: int) -> tuple[int, int]:
     """One part of so many of a machine, within a ceiling."""
-    return min(cpu_milli // of, most_cpus * 1000), min(memory_mib // of, most_gib * _GIB)
+    return min(cpu_milli // of, most_cpus * 1000), min(_whole_gib(memory_mib // of), most_gib * _GIB)
+
+
+def _whole_gib(mib: int) -> int:
+    """Numbers that people can read; what has less than a GiB keeps it."""
+    return mib // _GIB * _GIB or mib
 
 
 def _add(transaction: Transaction, preset: Preset) -> None:

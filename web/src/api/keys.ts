@@ -19,12 +19,17 @@ export const keys = {
   settings: ['settings'] as const,
   checklist: ['checklist'] as const,
   system: ['system'] as const,
+  queues: ['queues'] as const,
+  queueVerdict: ['queue-verdict'] as const,
+  flavors: ['flavors'] as const,
+  pools: ['pools'] as const,
+  nodes: ['nodes'] as const,
 };
 
 /** Which data a change of this kind makes old. */
 const touched: Record<string, readonly QueryKey[]> = {
   user: [keys.users, keys.me, keys.session, keys.organisations, keys.roles, keys.checklist],
-  organisation: [keys.organisations, keys.users, keys.checklist],
+  organisation: [keys.organisations, keys.users, keys.checklist, keys.queues],
   membership: [keys.users, keys.organisations],
   role: [keys.roles, keys.users, keys.session],
   grant: [keys.grants, keys.users, keys.session],
@@ -33,6 +38,10 @@ const touched: Record<string, readonly QueryKey[]> = {
   session: [keys.mySessions, keys.session],
   token: [keys.myTokens],
   ssh_key: [keys.mySshKeys],
+  queue: [keys.queues],
+  flavor: [keys.flavors],
+  pool: [keys.pools, keys.nodes, keys.queues],
+  node: [keys.nodes, keys.pools, keys.queues],
   setting: [keys.settings, keys.checklist, keys.loginOptions],
 };
 

@@ -1,0 +1,138 @@
+"""Cluster and Platform: queues are divided in place, machines looked at, flavors made."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessibility import assert_accessible
+from tests.browser.conftest import NARROW, NewPage
+from tests.browser.looks import assert_fits_the_screen, assert_translated, each_language
+from tests.browser.stories import Story, choose, expect_no_sideways_scroll, open_panel, row
+from tests.databases import in_database, sqlite_url
+from tests.live import LiveCorral
+from tests.zones.machines import machine, see
+
+
+@pytest.fixture
+def story(live_corral: LiveCorral) -> Story:
+    """16 simulated GPUs on two machines."""
+    seen = (machine("dgx-01"), machine("dgx-02", labels={"rack": "r1"}))
+    in_database(
+        sqlite_url(live_corral.home / "corral.db"),
+        lambda transaction: see(transaction, *seen, simulated=True),
+    )
+    return Story(live_corral)
+
+
+def queue_of(story: Story, name: str) -> Any:
+    return next(one for one in story.call("GET", "/queues")["items"] if one["name"] == name)
+
+
+def gpus_of(story: Story, name: str) -> Any:
+    return next(one for one in queue_of(story, name)["quotas"] if one["resource"] == "gpu_milli")
+
+
+def type_into(page: Page, cell: str, text: str) -> None:
+    page.get_by_role("button", name=f"{cell}:").click()
+    page.get_by_role("textbox", name=cell).fill(text)
+    page.get_by_role("textbox", name=cell).press("Enter")
+
+
+def test_several_queues_are_changed_in_place_and_saved_at_once(admin_page: Page, story: Story) -> None:
+    for name in ("Vision Lab", "Robotics"):
+        story.organisation(name)
+    admin_page.goto("/queues")
+    expect(row(admin_page, "Robotics")).to_be_visible()
+    type_into(admin_page, "Guarantee of Vision Lab", "4")
+    type_into(admin_page, "Limit of Vision Lab", "10")
+    type_into(admin_page, "Guarantee of Robotics", "14")
+    bar = admin_page.locator(".effect-bar")
+    expect(bar).to_contain_text("If you save these 3 changes now")
+    expect(bar).to_contain_text("Guarantees in Corral add up to 18 GPUs, the pool default has 16 GPUs.")
+    type_into(admin_page, "Guarantee of Robotics", "5")
+    expect(bar).to_contain_text("nothing over-committed")
+    expect(row(admin_page, "Vision Lab").locator("s").first).to_have_text("0")
+    bar.get_by_role("button", name="Save 3 changes").click()
+    expect(bar).to_have_count(0)
+    expect(admin_page.locator(".answer")).to_contain_text("Guarantees: 9 of 16 GPUs.")
+    assert (gpus_of(story, "Vision Lab")["guarantee"], gpus_of(story, "Vision Lab")["limit"]) == (4000, 10000)
+    assert gpus_of(story, "Robotics")["guarantee"] == 5000
+
+
+def test_change_that_cannot_be_scheduled_says_why_and_is_not_saved(
+    admin_page: Page, story: Story, watch: Any
+) -> None:
+    story.organisation("Teaching")
+    watch.allow_answer(422, r"^/api/v1/queues/changes$")
+    admin_page.goto("/queues")
+    type_into(admin_page, "Limit of Teaching", "1")
+    type_into(admin_page, "Guarantee of Teaching", "2")
+    bar = admin_page.locator(".effect-bar")
+    expect(bar).to_contain_text("A guarantee of 2 GPUs is above the limit of 1 GPU.")
+    expect(bar.get_by_role("button", name="Save")).to_be_disabled()
+    bar.get_by_role("button", name="Discard").click()
+    expect(bar).to_have_count(0)
+    assert gpus_of(story, "Teaching")["limit"] == -1
+
+
+def test_node_is_cordoned_from_its_panel(admin_page: Page, story: Story) -> None:
+    assert story.call("GET", "/nodes")["items"]
+    admin_page.goto("/nodes")
+    expect(admin_page.get_by_text("they schedule and meter; your code computes on the CPU")).to_be_visible()
+    row(admin_page, "dgx-02").click()
+    panel = open_panel(admin_page, "dgx-02")
+    panel.get_by_role("button", name="Cordon").click()
+    expect(row(admin_page, "dgx-02")).to_contain_text("Cordoned")
+    panel.get_by_role("button", name="Take into use again").click()
+    expect(row(admin_page, "dgx-02")).to_contain_text("Ready")
+    admin_page.get_by_role("link", name="Devices").click()
+    expect(row(admin_page, "dgx-01, GPU 7")).to_contain_text("H100-80GB, simulated")
+
+
+def test_flavor_is_made_and_deleted(admin_page: Page, story: Story) -> None:
+    assert story.call("GET", "/flavors")["items"]
+    admin_page.goto("/flavors")
+    expect(row(admin_page, "gpu-8g")).to_contain_text("1 × 8 GiB")  # noqa: RUF001
+    admin_page.get_by_role("button", name="New flavor").click()
+    panel = open_panel(admin_page, "New flavor")
+    panel.get_by_label("Name").fill("gpu-16g")
+    panel.get_by_label("CPUs").fill("4")
+    panel.get_by_label("Memory, GiB").fill("32")
+    choose(admin_page, "GPUs", "A slice, by memory")
+    panel.get_by_label("GPU memory, GiB").fill("16")
+    panel.get_by_role("button", name="Create flavor").click()
+    expect(row(admin_page, "gpu-16g")).to_contain_text("1 × 16 GiB")  # noqa: RUF001
+    row(admin_page, "gpu-16g").click()
+    open_panel(admin_page, "gpu-16g").get_by_role("button", name="Delete flavor").click()
+    dialog = admin_page.get_by_role("dialog")
+    dialog.get_by_role("textbox").fill("gpu-16g")
+    dialog.get_by_role("button", name="Delete flavor").click()
+    expect(row(admin_page, "gpu-16g")).to_have_count(0)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pages_of_the_cluster_are_accessible(new_page: NewPage, story: Story, theme: str) -> None:
+    story.organisation(f"Seen in {theme}")
+    page = new_page(signed_in=True, theme="dark" if theme == "dark" else "light")
+    (node, *_) = story.call("GET", "/nodes")["items"]
+    for path, shown in (
+        ("/queues", f"Seen in {theme}"),
+        (f"/nodes?node={node['id']}", "dgx-01"),
+        ("/flavors", "gpu-1"),
+    ):
+        page.goto(path)
+        expect(row(page, shown).first).to_be_visible()
+        assert_accessible(page)
+
+
+def test_pages_of_the_cluster_speak_three_languages_on_a_phone(new_page: NewPage, story: Story) -> None:
+    story.organisation("Small screen")
+    page = new_page(signed_in=True, size=NARROW)
+    for path in ("/queues", "/nodes", "/nodes?tab=devices", "/nodes?tab=pools", "/flavors"):
+        for _ in each_language(page, path):
+            expect(page.locator(".answer")).to_be_visible()
+            expect(page.locator(".phone-rows li").first).to_be_visible()
+            assert_translated(page)
+            assert_fits_the_screen(page)
+            expect_no_sideways_scroll(page)

@@ -1,0 +1,171 @@
+import { Select, type TableProps } from 'antd';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { DataTable } from '../../../components/DataTable';
+import { ChevronDown, ChevronRight, WarningIcon } from '../../../components/icons';
+import { readAmount, UNLIMITED, useAmounts, writeAmount } from '../amounts';
+import { bound, quotaOf, withBound, withPolicy, withPriority, type Bound, type Drafts, type View } from './drafts';
+import { EditCell } from './EditCell';
+import { QueueAxis, QueueBar } from './QueueBar';
+import { flattened, type QueueNode } from './tree';
+
+interface Props {
+  tree: QueueNode[] | undefined;
+  view: View;
+  /** Of the pool: where the axis ends. */
+  size: number;
+  measured: boolean;
+  /** Queues that promise more than they have. */
+  over: ReadonlySet<string>;
+  drafts: Drafts;
+  /** Absent where the tree is only looked at. */
+  onDraft: ((drafts: Drafts) => void) | undefined;
+  empty: React.ReactNode;
+}
+
+export function QueueTable({ tree, view, size, measured, over, drafts, onDraft, empty }: Props) {
+  const { t } = useTranslation();
+  const { plain, told } = useAmounts();
+  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
+  const toggle = (id: string) => setClosed((before) => new Set(before.has(id) ? [...before].filter((one) => one !== id) : [...before, id]));
+  const shown = (amount: number, what: Bound): string => (what === 'weight' ? String(amount) : amount === UNLIMITED ? (what === 'limit' ? t('queues.noLimit') : t('queues.everything')) : plain(amount, view.resource));
+  const editable = (queue: QueueNode) => onDraft !== undefined && queue.may_change;
+  const number = (what: Bound): NonNullable<TableProps<QueueNode>['columns']>[number] => ({
+    title: t(`queues.${what}`),
+    align: 'right',
+    width: what === 'weight' ? 84 : 112,
+    render: (_, queue) => {
+      const { now, next } = bound(queue, view, what, drafts);
+      const text = next === UNLIMITED ? '' : what === 'weight' ? String(next) : writeAmount(next, view.resource);
+      return (
+        <EditCell
+          label={t('queues.cell', { what: t(`queues.${what}`), name: queue.name })}
+          shown={shown(now, what)}
+          next={shown(next, what)}
+          text={text}
+          editable={editable(queue) && !(queue.parent_id === null && what === 'guarantee')}
+          onChange={(typed) => {
+            const value = what === 'limit' && typed.trim() === '' ? UNLIMITED : what === 'weight' ? wholeNumber(typed) : readAmount(typed, view.resource);
+            if (value === undefined) return false;
+            onDraft?.(withBound(drafts, queue, view, what, value));
+            return true;
+          }}
+        />
+      );
+    },
+  });
+  const words = (queue: QueueNode) => {
+    const quota = quotaOf(queue, view);
+    const limit = bound(queue, view, 'limit', drafts).next;
+    const guarantee = bound(queue, view, 'guarantee', drafts).next;
+    const parts = [
+      t('queues.barGuarantee', { amount: guarantee === UNLIMITED ? t('queues.everything') : told(guarantee, view.resource) }),
+      t('queues.barLimit', { amount: limit === UNLIMITED ? t('queues.noLimit') : told(limit, view.resource) }),
+      ...(quota?.used === null || quota === undefined ? [] : [t('queues.barUsed', { amount: told(quota.used, view.resource) })]),
+    ];
+    return parts.join(t('people.comma'));
+  };
+  const bar = (queue: QueueNode) => (
+    <QueueBar
+      hue={queue.hue}
+      fixed={(drafts[queue.id]?.policy ?? queue.policy) === 'fixed'}
+      size={size}
+      guarantee={bound(queue, view, 'guarantee', drafts).next}
+      limit={bound(queue, view, 'limit', drafts).next}
+      used={quotaOf(queue, view)?.used ?? null}
+      wanted={quotaOf(queue, view)?.wanted ?? null}
+      words={words(queue)}
+    />
+  );
+  const name = (queue: QueueNode) => (
+    <span className="queue-name">
+      {queue.depth === 1 && <span className="hue" style={{ background: `var(--c-category-${queue.hue})` }} />}
+      <span className={queue.depth > 1 || queue.person ? 'cut' : 'cut strong'}>{queue.name}</span>
+      {over.has(queue.id) && <span className="amber" title={t('queues.promisesMore')}><WarningIcon size={14} /><span className="visually-hidden">{t('queues.promisesMore')}</span></span>}
+    </span>
+  );
+  return (
+    <div className="queue-table">
+      <DataTable<QueueNode>
+        label={t('menu.queues')}
+        rows={tree}
+        skeletonRows={10}
+        empty={empty}
+        expandable={{
+          expandedRowKeys: flattened(tree ?? []).map((node) => node.id).filter((id) => !closed.has(id)),
+          indentSize: 18,
+          expandIcon: ({ record }) =>
+            record.children ? (
+              <button type="button" className="plain tree-toggle" aria-expanded={!closed.has(record.id)} aria-label={t('organisations.toggle', { name: record.name })} onClick={() => toggle(record.id)}>
+                {closed.has(record.id) ? <ChevronRight size={14} /> : <ChevronDown size={14} />}
+              </button>
+            ) : (
+              <span className="tree-toggle none" />
+            ),
+        }}
+        columns={[
+          { title: t('queues.queue'), className: 'queue-cell', onCell: (queue) => ({ className: drafts[queue.id] ? 'queue-cell draft-row' : 'queue-cell' }), render: (_, queue) => name(queue) },
+          {
+            title: t('queues.policy'),
+            width: 104,
+            render: (_, queue) =>
+              editable(queue) && queue.parent_id !== null ? (
+                <Select
+                  size="small"
+                  variant="borderless"
+                  className="policy-select"
+                  popupMatchSelectWidth={false}
+                  aria-label={t('queues.cell', { what: t('queues.policy'), name: queue.name })}
+                  value={drafts[queue.id]?.policy ?? queue.policy}
+                  options={(['elastic', 'fixed'] as const).map((policy) => ({ value: policy, label: t(`queues.${policy}`) }))}
+                  onChange={(policy) => onDraft?.(withPolicy(drafts, queue, policy))}
+                />
+              ) : (
+                <span className="text-2">{queue.parent_id === null ? '' : t(`queues.${queue.policy}`)}</span>
+              ),
+          },
+          {
+            title: t('queues.priority'),
+            align: 'right',
+            width: 84,
+            render: (_, queue) => {
+              const next = drafts[queue.id]?.priority ?? queue.priority;
+              return queue.parent_id === null ? null : (
+                <EditCell
+                  label={t('queues.cell', { what: t('queues.priority'), name: queue.name })}
+                  shown={String(queue.priority)}
+                  next={String(next)}
+                  text={String(next)}
+                  editable={editable(queue)}
+                  onChange={(typed) => {
+                    const value = wholeNumber(typed, true);
+                    if (value === undefined) return false;
+                    onDraft?.(withPriority(drafts, queue, value));
+                    return true;
+                  }}
+                />
+              );
+            },
+          },
+          number('guarantee'),
+          number('limit'),
+          number('weight'),
+          { title: <QueueAxis size={size} shown={(amount) => plain(amount, view.resource)} />, width: '36%', className: 'bar-cell', render: (_, queue) => bar(queue) },
+          ...(measured ? [{ title: t('queues.used'), align: 'right' as const, width: 76, render: (_: unknown, queue: QueueNode) => plain(quotaOf(queue, view)?.used ?? 0, view.resource) }] : []),
+        ]}
+        phoneRow={(queue) => (
+          <div style={{ textAlign: 'left' }}>
+            <div style={{ paddingInlineStart: 12 * queue.depth }}>{name(queue)}</div>
+            {bar(queue)}
+            <div className="small text-2">{words(queue)}</div>
+          </div>
+        )}
+      />
+    </div>
+  );
+}
+
+function wholeNumber(text: string, negative = false): number | undefined {
+  const value = Number(text.trim());
+  return text.trim() !== '' && Number.isInteger(value) && (negative || value >= 0) ? value : undefined;
+}

@@ -1,0 +1,127 @@
+import { useQuery } from '@tanstack/react-query';
+import { Input, Select } from 'antd';
+import { useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Queues, Resource } from '../../../api/models';
+import { AsCommand } from '../../../components/AsCommand';
+import { SearchIcon } from '../../../components/icons';
+import { AnswerLine, Page } from '../../../components/Page';
+import { EmptyState, ErrorState, Notice, SkeletonAnswer } from '../../../components/States';
+import { useUrlState } from '../../../shell/url-state';
+import { usePhone } from '../../../theme/preferences';
+import '../../organisation/organisation.css';
+import { UNLIMITED, useAmounts } from '../amounts';
+import '../cluster.css';
+import { queuesQuery } from '../queries';
+import { quotaOf, type Drafts, type View } from './drafts';
+import { EffectBar } from './EffectBar';
+import { QueueLegend } from './QueueBar';
+import { QueueTable } from './QueueTable';
+import { flattened, found, queueTree } from './tree';
+import { useWarningWords } from './warning-words';
+
+const RESOURCES: readonly Resource[] = ['gpu_milli', 'cpu_milli', 'memory_mib'];
+
+/** Who is entitled to what, and where more is promised than there is; several numbers are changed at once. */
+export default function QueuesPage() {
+  const { t } = useTranslation();
+  const phone = usePhone();
+  const [url, change] = useUrlState();
+  const { data, error, refetch } = useQuery(queuesQuery);
+  const [drafts, setDrafts] = useState<Drafts>({});
+  const view = data && viewOf(data, url.pool, url.resource);
+  const tree = useMemo(() => data && queueTree(data.items), [data]);
+  const shown = useMemo(() => tree && found(tree, url.search ?? ''), [tree, url.search]);
+  const pool = data?.pools.find((one) => one.id === view?.pool);
+  const measured = data?.items.some((queue) => queue.quotas.some((quota) => quota.used !== null)) ?? false;
+  const rows = shown && (phone ? flattened(shown).map((node) => ({ ...node, children: undefined })) : shown);
+  const editing = Object.keys(drafts).length > 0;
+  const changeable = !phone && (data?.items.some((queue) => queue.may_change) ?? false);
+  return (
+    <Page
+      title={t('menu.queues')}
+      crumbs={[{ title: t('menu.cluster') }]}
+      answer={error ? null : <Answer data={data} view={view} />}
+      actions={!phone && <AsCommand cli="corral queue list" api="GET /api/v1/queues" />}
+      foot={editing && !phone ? <EffectBar drafts={drafts} onDiscard={() => setDrafts({})} onSaved={() => setDrafts({})} /> : undefined}
+    >
+      {error ? (
+        <ErrorState error={error} what={t('menu.queues')} onRetry={() => void refetch()} />
+      ) : (
+        <>
+          {phone && data?.items.some((queue) => queue.may_change) && <p className="effect">{t('queues.viewOnly')}</p>}
+          {data && view && (
+            <div className="filters queue-filters">
+              <Select
+                aria-label={t('queues.poolAndWhat')}
+                popupMatchSelectWidth={false}
+                value={`${view.pool} ${view.resource}`}
+                onChange={(chosen: string) => {
+                  const [pool_id, resource] = chosen.split(' ');
+                  change({ pool: pool_id, resource });
+                }}
+                options={data.pools.flatMap((one) => RESOURCES.map((resource) => ({ value: `${one.id} ${resource}`, label: t('queues.poolWhat', { pool: one.name, what: t(`queues.what.${resource}`) }) })))}
+              />
+              <Input className="find" allowClear prefix={<SearchIcon />} aria-label={t('queues.find')} placeholder={t('queues.find')} value={url.search ?? ''} onChange={(event) => change({ search: event.target.value || undefined })} />
+              <QueueLegend measured={measured} />
+            </div>
+          )}
+          {data && !phone && !editing && <Warnings data={data} />}
+          {view && pool ? (
+            <QueueTable
+              tree={rows}
+              view={view}
+              size={pool.capacity[view.resource] || widest(data, view)}
+              measured={measured}
+              over={new Set(data.warnings.filter((one) => one.pool_id === view.pool && one.resource === view.resource).map((one) => one.queue_id))}
+              drafts={drafts}
+              onDraft={changeable ? setDrafts : undefined}
+              empty={<EmptyState title={t('queues.noneFound')} text={t('queues.noneFoundText')} />}
+            />
+          ) : (
+            !data && <QueueTable tree={undefined} view={{ pool: '', resource: 'gpu_milli' }} size={0} measured={false} over={new Set()} drafts={{}} onDraft={undefined} empty={null} />
+          )}
+          {data?.items.length === 1 && <EmptyState title={t('queues.onlyRoot')} text={t('queues.onlyRootText')} command='corral queue set "Vision Lab" gpu.guarantee=2 gpu.limit=4' />}
+        </>
+      )}
+    </Page>
+  );
+}
+
+/** The pool and the resource of the address; GPUs where there are any. */
+function viewOf(data: Queues, poolId: string | undefined, wanted: string | undefined): View | undefined {
+  const pool = data.pools.find((one) => one.id === poolId) ?? data.pools[0];
+  if (!pool) return undefined;
+  const resource = RESOURCES.find((one) => one === wanted) ?? (pool.capacity.gpu_milli > 0 ? 'gpu_milli' : 'cpu_milli');
+  return { pool: pool.id, resource };
+}
+
+/** Where a pool has nothing yet, the axis ends at the largest number that was set. */
+const widest = (data: Queues | undefined, view: View): number => Math.max(0, ...(data?.items ?? []).map((queue) => Math.max(quotaOf(queue, view)?.guarantee ?? 0, quotaOf(queue, view)?.limit ?? 0)));
+
+function Answer({ data, view }: { data: Queues | undefined; view: View | undefined }) {
+  const { t } = useTranslation();
+  const { plain, told } = useAmounts();
+  if (!data) return <SkeletonAnswer />;
+  const top = data.items[0];
+  const pool = data.pools.find((one) => one.id === view?.pool);
+  if (!view || !pool || !top) return <AnswerLine>{t('queues.none')}</AnswerLine>;
+  const own = quotaOf(top, view)?.guarantee ?? 0;
+  const has = own === UNLIMITED ? pool.capacity[view.resource] : own;
+  const promised = data.items.filter((queue) => queue.parent_id === top.id).reduce((sum, queue) => sum + Math.max(0, quotaOf(queue, view)?.guarantee ?? 0), 0);
+  const over = data.warnings.length;
+  const consequence = over > 0 ? t('queues.answerOver', { count: over }) : promised === 0 ? t('queues.answerNobody') : t('queues.answerFine');
+  return <AnswerLine consequence={consequence}>{t('queues.answer', { promised: plain(promised, view.resource), has: told(has, view.resource) })}</AnswerLine>;
+}
+
+function Warnings({ data }: { data: Queues }) {
+  const words = useWarningWords();
+  if (data.warnings.length === 0) return null;
+  return (
+    <Notice tone="warning">
+      {data.warnings.slice(0, 4).map((warning) => (
+        <div key={`${warning.queue_id} ${warning.pool_id} ${warning.resource} ${warning.kind}`}>{words(warning)}</div>
+      ))}
+    </Notice>
+  );
+}

@@ -1,0 +1,40 @@
+import { useTranslation } from 'react-i18next';
+import type { Pool } from '../../../api/models';
+import { DataTable } from '../../../components/DataTable';
+import { EmptyState } from '../../../components/States';
+import { useFormat } from '../../../i18n/format';
+import { useAmounts } from '../amounts';
+
+export function PoolTable({ pools }: { pools: Pool[] | undefined }) {
+  const { t } = useTranslation();
+  const { number } = useFormat();
+  const { plain, gib } = useAmounts();
+  const labels = (pool: Pool) => Object.entries(pool.labels).map(([key, value]) => `${key}=${value}`).join(t('people.comma')) || t('zones.allLeft');
+  return (
+    <>
+      <DataTable<Pool>
+        label={t('zones.pools')}
+        rows={pools}
+        empty={null}
+        columns={[
+          { title: t('zones.pool'), render: (_, pool) => <span className="strong">{pool.name}</span> },
+          { title: t('zones.zone'), width: 120, render: (_, pool) => <span className="text-2">{pool.zone_name}</span> },
+          { title: t('zones.labels'), ellipsis: true, render: (_, pool) => <span className="text-2">{labels(pool)}</span> },
+          { title: t('zones.arrangement'), width: 120, render: (_, pool) => <span className="text-2">{t(`zones.arranged.${pool.arrangement}`)}</span> },
+          { title: t('zones.nodes'), align: 'right', width: 84, render: (_, pool) => number(pool.nodes_count) },
+          { title: t('zones.gpus'), align: 'right', width: 84, render: (_, pool) => plain(pool.capacity.gpu_milli, 'gpu_milli') },
+          { title: t('zones.cpus'), align: 'right', width: 84, render: (_, pool) => plain(pool.capacity.cpu_milli, 'cpu_milli') },
+          { title: t('zones.memory'), align: 'right', width: 108, render: (_, pool) => <span className="nowrap">{gib(pool.capacity.memory_mib)}</span> },
+        ]}
+        phoneRow={(pool) => (
+          <div>
+            <div className="strong">{pool.name}</div>
+            <div className="small text-2">{labels(pool)}</div>
+            <div className="small text-2">{t('zones.poolSizes', { count: pool.nodes_count, gpus: plain(pool.capacity.gpu_milli, 'gpu_milli') })}</div>
+          </div>
+        )}
+      />
+      {pools?.length === 1 && <EmptyState title={t('zones.onePool')} text={t('zones.onePoolText')} command="corral pool create dgx --label gpu=h100" />}
+    </>
+  );
+}
