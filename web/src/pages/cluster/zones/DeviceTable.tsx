@@ -24,7 +24,7 @@ export function DeviceTable({ devices, narrow, onOpen, empty }: { devices: Devic
         { title: t('zones.device'), render: (_, device) => <span className="strong">{t('zones.deviceOf', { node: device.node_name, index: device.index })}</span> },
         { title: t('zones.health'), width: 120, render: (_, device) => <DeviceHealth health={device.health} /> },
         { title: t('zones.model'), render: (_, device) => model(device) },
-        { title: t('zones.memory'), align: 'right', width: 108, render: (_, device) => <span className="nowrap">{gib(device.memory_mib)}</span> },
+        { title: t('zones.gpuMemory'), align: 'right', width: 108, render: (_, device) => <span className="nowrap">{gib(device.memory_mib)}</span> },
         { title: t('zones.mode'), width: 120, render: (_, device) => <span className="text-2">{mode(device)}</span> },
         { title: t('zones.pool'), width: 140, render: (_, device) => <span className="text-2">{device.pool_name}</span> },
         ...(narrow ? [] : [{ title: t('zones.id'), ellipsis: true, render: (_: unknown, device: Row) => <span className="mono text-2">{device.device}</span> }]),
