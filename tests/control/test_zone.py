@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import delete, insert, select
 
+from corral.control.invariants import check_invariants
 from corral.engines.interface import Ending
 from corral.engines.simulated import Program
 from corral.queues.service import ensure_queue
@@ -240,6 +241,22 @@ async def test_finished_work_is_deleted_with_its_files(ground: Ground) -> None:
     made(await admin.post(f"/workloads/{work}/delete"))
     await ground.settle()
     assert made(await admin.get("/workloads"))["items"] == []
+
+
+async def test_invariants_hold_along_the_way_and_notice_what_is_broken(ground: Ground) -> None:
+    ground.programs["bad"] = Program(5, 1, 2, Ending.FAILED)
+    await ground.submit(ground.campus.admin, "fit")
+    await ground.submit(ground.campus.admin, "bad", retries=1)
+    gang = await ground.submit(ground.campus.admin, "gang", gpus=2, replicas=2)
+    for _ in range(6):
+        await ground.pass_time(10)
+        found = await ground.campus.database.read(check_invariants)
+        assert [one for one in found if one.broken] == []
+    await ground.campus.database.write(lambda t: t.run(delete(allocation).where(allocation.c.replica == 1)))
+    found = await ground.campus.database.read(check_invariants)
+    assert [(one.name, one.broken) for one in found if one.broken] == [
+        ("no place leaked", (f"{gang}-1-1 has not ended and holds no place",))
+    ]
 
 
 def _guarantee(transaction: Transaction, organisation_id: str, user_id: str, gpu_milli: int) -> None:

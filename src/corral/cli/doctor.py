@@ -1,9 +1,11 @@
 """`corral doctor`: what this machine has, what is missing, how to get it."""
 
+import asyncio
 import os
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -11,17 +13,26 @@ from corral.cli.checks import Check, development_checks, machine_checks, setting
 from corral.cli.frame import Json, new_app
 from corral.cli.output import print_json, print_table, say
 from corral.server.settings_sources import SettingsError, load_settings
+from corral.store.database import Database, Transaction
 
 app = new_app()
+
+T = TypeVar("T")
 
 
 @app.command()
 def doctor(
     home: Annotated[str | None, typer.Option(metavar="DIRECTORY", help="Data directory.")] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="Settings file.")] = None,
+    invariants: Annotated[
+        bool, typer.Option("--invariants", help="Check what must always hold of the work in the database.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Check what this machine has, what is missing, and how to get it. Exit code 1 if Corral cannot run."""
+    if invariants:
+        _check_invariants({"home": home} if home else {}, config, as_json=as_json)
+        return
     sections = {
         "This machine": list(machine_checks()),
         "Settings and places": _configured({"home": home} if home else {}, config),
@@ -37,6 +48,32 @@ def doctor(
         say(f"Corral cannot run: {', '.join(missing)}." if missing else "Corral can run on this machine.")
     if missing:
         raise typer.Exit(1)
+
+
+def _check_invariants(flags: dict[str, str], config: Path | None, *, as_json: bool) -> None:
+    from corral.control.invariants import check_invariants
+
+    settings = load_settings(flags, os.environ, config).settings
+    found = asyncio.run(_on_database(settings.database_url_resolved, check_invariants))
+    broken = [one for one in found if one.broken]
+    if as_json:
+        print_json({"holds": not broken, "invariants": [asdict(one) for one in found]})
+    else:
+        rows = [(one.name, one.checked, "broken" if one.broken else "holds") for one in found]
+        print_table(("Invariant", "Checked", "State"), rows, empty="")
+        for one in broken:
+            for sentence in one.broken:
+                say(f"{one.name}: {sentence}")
+    if broken:
+        raise typer.Exit(1)
+
+
+async def _on_database(url: str, work: Callable[[Transaction], T]) -> T:
+    database = Database(url)
+    try:
+        return await database.scan(work)
+    finally:
+        await database.close()
 
 
 def _print_section(title: str, checks: list[Check]) -> None:
