@@ -2,8 +2,8 @@
 # Further arguments for pytest: make unit ARGS="-k session -x"
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev test lint format types imports unit sqlite postgresql api engines cli sdk mutants soak docs \
-        browser packaging web api-types console wheel clean
+.PHONY: help run dev test lint format types imports unit sqlite postgresql api engines stories cli sdk mutants \
+        soak docs browser packaging web api-types console wheel clean
 
 ARGS ?=
 STAGE = @tools/prepare python && .venv/bin/python tools/test.py --stream --arguments="$(ARGS)"
@@ -61,13 +61,16 @@ mutants: ## does a test notice each small change of the rules of division and re
 	@tools/prepare mutants
 	@.venv/bin/python tools/mutants.py
 
-soak: ## work on machines that are restarted, with another kernel and clocks that jump (minutes, as root)
+soak: ## the long runs: restarted machines, clocks that jump, Corral's processes killed 100 times (as root)
 	@tools/prepare soak
-	@.venv/bin/python -m pytest -q tests/soak $(ARGS)
+	@SOAK=1 .venv/bin/python -m pytest -q -s tests/soak tests/chaos $(ARGS)
 
 explore: ## property tests with new random examples each time
 	@tools/prepare python
 	@.venv/bin/python -m pytest -q -n 2 tests/core tests/scheduling tests/replay --hypothesis-profile=new $(ARGS)
+
+stories: ## work on a real Corral: people who share, processes that die
+	$(STAGE) stories
 
 docs: ## checks of the documentation and its examples
 	$(STAGE) docs

@@ -28,7 +28,7 @@ STAGE_TIMEOUT_SECONDS = 900
 LOG_LINES_ON_FAILURE = 150
 
 # Tests outside these folders are sorted by whether they use a database (see tests/conftest.py).
-OWN_STAGE = ("browser", "cli", "docs", "engines", "packaging", "sdk", "soak")
+OWN_STAGE = ("browser", "chaos", "cli", "docs", "engines", "packaging", "sdk", "soak", "stories")
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,12 @@ def stages() -> list[Stage]:
             ("src/corral/store",),
         ),
         Stage("engines", (pytest_check("pytest", ["tests/engines"]),), ("tests/engines",)),
+        Stage(
+            "stories",
+            # One at a time: they start a Corral each, and what they wait for is real.
+            (pytest_check("pytest", ["tests/stories", "tests/chaos"], workers=1),),
+            ("tests/stories",),
+        ),
         Stage("cli", (pytest_check("pytest", ["tests/cli"], "--dist=loadfile"),), ("tests/cli",)),
         Stage("sdk", (pytest_check("pytest", ["tests/sdk"], workers=1),), ("tests/sdk",)),
         Stage("docs", (pytest_check("pytest", ["tests/docs"], workers=1),), ("tests/docs",)),

@@ -1,0 +1,162 @@
+"""A storm over a real Corral: work of many kinds, while its processes are killed at random moments.
+
+Everything random comes from one seed, which is printed. What is asserted afterwards: all work is over, each
+replica of each attempt began once, and the invariants hold.
+"""
+
+import json
+import os
+import random
+import re
+import signal
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.live import LiveCorral
+
+OVER = {"succeeded", "failed", "stopped"}
+# It notes that it began, in a file of its workspace that outlives attempts, works a moment, and ends.
+PROGRAM = """
+import os, sys, time
+mark = os.environ["CORRAL_ATTEMPT"] + "-" + os.environ["CORRAL_REPLICA"]
+handle = os.open("began", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+os.write(handle, (mark + "\\n").encode())
+time.sleep(float(sys.argv[1]))
+print("worked", mark, flush=True)
+sys.exit(int(sys.argv[2]))
+"""
+
+
+@dataclass
+class Storm:
+    corral: LiveCorral
+    seed: int
+    chance: random.Random = field(init=False)
+    submitted: dict[str, str] = field(default_factory=dict)
+    kills: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        print(f"storm seed {self.seed}")
+        self.chance = random.Random(self.seed)
+
+    # Work
+
+    def submit(self, number: int) -> None:
+        kind = self.chance.choice(["short", "short", "slice", "gang", "fails", "retried", "long"])
+        seconds = {"long": 3.0}.get(kind, round(self.chance.uniform(0.05, 0.8), 2))
+        code = 3 if kind in {"fails", "retried"} else 0
+        gpu: dict[str, Any] | None = {"slice": {"memory_mib": 4096}, "gang": {"count": 1}}.get(kind)
+        document = {
+            "name": f"{kind}-{number}",
+            "command": ["python3", "-c", PROGRAM, str(seconds), str(code)],
+            "resources": {"cpu_milli": 50, "memory_mib": 64, "gpu": gpu},
+            "replicas": 2 if kind == "gang" else 1,
+            "retries": 1 if kind == "retried" else 0,
+            "grace_seconds": 1,
+        }
+        answer = self.call("POST", "/training", document, key=f"storm-{self.seed}-{number}")
+        self.submitted[answer["id"]] = kind
+
+    def call(self, method: str, path: str, body: Any = None, key: str | None = None) -> Any:
+        """Asks until it is answered: the server may be dead at the moment."""
+        deadline = time.monotonic() + 120
+        while True:
+            try:
+                return self._call(method, path, body, key)
+            except (OSError, urllib.error.URLError, json.JSONDecodeError):
+                if time.monotonic() > deadline:
+                    raise
+                self.raise_the_dead()
+                time.sleep(0.1)
+
+    def _call(self, method: str, path: str, body: Any, key: str | None) -> Any:
+        headers = {"Authorization": f"Bearer {self.corral.local_token}", "Content-Type": "application/json"}
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        data = None if body is None else json.dumps(body).encode()
+        url = f"http://127.0.0.1:{self.corral.port}/api/v1{path}"
+        request = urllib.request.Request(url, data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            # 401: Corral was started anew in this moment, with another local token.
+            if error.code >= 500 or error.code == 401:
+                raise OSError(error.code) from error
+            raise AssertionError(f"{method} {path}: {error.code} {error.read().decode()}") from error
+
+    # Death
+
+    def kill_something(self) -> None:
+        found = list(self._processes())
+        if not found:
+            return
+        kinds = sorted({kind for kind, _ in found})
+        kind = self.chance.choice(kinds)
+        pid = self.chance.choice(sorted(pid for each, pid in found if each == kind))
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+        self.kills[kind] += 1
+
+    def raise_the_dead(self) -> None:
+        """As a person or a service manager would: a parent that is gone is started again."""
+        if self.corral.process.poll() is not None:
+            (self.corral.home / "endpoints.json").unlink(missing_ok=True)
+            self.corral.start_again()
+
+    def _processes(self) -> Iterator[tuple[str, int]]:
+        """Corral's own processes, by what they are. What work runs is not among them."""
+        yield "parent", self.corral.process.pid
+        run = self.corral.home / "work" / "run"
+        for begun in run.glob("*/begun.json"):
+            try:
+                yield "supervisor", int(json.loads(begun.read_text())["pid"])
+            except (OSError, ValueError, KeyError):
+                continue
+        yield from _below(self.corral.process.pid)
+
+    # Afterwards
+
+    def wait_until_over(self, seconds: float) -> dict[str, str]:
+        deadline = time.monotonic() + seconds
+        states: dict[str, str] = {}
+        while time.monotonic() < deadline:
+            self.raise_the_dead()
+            for workload_id in self.submitted:
+                if states.get(workload_id) not in OVER:
+                    states[workload_id] = self.call("GET", f"/workloads/{workload_id}")["state"]
+            if set(states.values()) <= OVER:
+                return states
+            time.sleep(0.5)
+        left = Counter(state for state in states.values() if state not in OVER)
+        raise AssertionError(f"not over after {seconds} s: {dict(left)}\n{self.corral.log_tail()}")
+
+    def began_twice(self) -> list[str]:
+        twice = []
+        for workload_id in self.submitted:
+            began = self.corral.home / "work" / "workspaces" / workload_id / "began"
+            counts = Counter(began.read_text().split()) if began.exists() else Counter()
+            twice += [f"{workload_id}-{mark}" for mark, count in counts.items() if count > 1]
+        return twice
+
+
+def _below(parent: int) -> Iterator[tuple[str, int]]:
+    """Children of the parent, and theirs, by the module they run."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+            command = (stat.parent / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if int(fields[1]) == parent and (found := re.search(r"-m (corral\.[a-z_.]+)", command)):
+            pid = int(stat.parent.name)
+            yield found[1], pid
+            yield from _below(pid)

@@ -1,0 +1,45 @@
+"""Nothing is lost, begun twice or leaked while Corral's processes die at random moments.
+
+The counts are small here; `make soak` sets SOAK for the full ones.
+"""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.chaos.storm import Storm
+from tests.live import running_corral
+
+FULL = os.environ.get("SOAK") == "1"
+JOBS, KILLS = (200, 100) if FULL else (24, 10)
+
+
+def test_work_survives_the_death_of_every_process(tmp_path: Path) -> None:
+    seed = int(os.environ.get("STORM_SEED") or random.randrange(10**6))
+    environment = {"CORRAL_SIMULATED_GPUS": "4xH100-80GB"}
+    with running_corral(tmp_path, environment=environment) as corral:
+        storm = Storm(corral, seed)
+        killed = 0
+        for number in range(JOBS):
+            storm.submit(number)
+            if number * KILLS // JOBS >= killed:
+                storm.kill_something()
+                killed += 1
+                time.sleep(storm.chance.uniform(0.0, 0.4))
+        states = storm.wait_until_over(900 if FULL else 150)
+        print(f"killed {dict(storm.kills)}; {len(states)} over")
+        assert storm.began_twice() == []
+        for workload_id, kind in storm.submitted.items():
+            expected = {"fails": {"failed"}, "retried": {"failed"}}.get(kind, {"succeeded", "failed"})
+            assert states[workload_id] in expected, (workload_id, kind)
+        corral.stop()
+        checked = subprocess.run(
+            [Path(sys.executable).parent / "corral", "doctor", "--invariants", "--home", corral.home],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert checked.returncode == 0, checked.stdout + checked.stderr
