@@ -214,8 +214,9 @@ async def test_series_that_another_process_removed_is_made_anew(samples: Samples
     ("span", "ago", "points", "expected"),
     [
         (600, 0, 300, (RAW, 2)),
-        (3600, 0, 300, (RAW, 12)),
-        (3700, 0, 300, (MINUTE, 60)),
+        (1800, 0, 300, (RAW, 6)),
+        (1801, 0, 300, (MINUTE, 60)),
+        (3600, 0, 20, (MINUTE, 180)),
         (3600, 2 * 86400, 300, (MINUTE, 60)),
         (86400, 0, 300, (MINUTE, 300)),
         (3600, 5 * 86400, 300, (HOUR, 3600)),

@@ -7,7 +7,7 @@ from corral.usage.samples.points import SubjectKind
 
 _HOUR, _DAY = 3600, 86400
 # Longer spans of single points are not read: they lie in order of time, those of all series together.
-LONGEST_RAW_SECONDS = _HOUR
+LONGEST_RAW_SECONDS = _HOUR // 2
 # Points this far in the past are refused: what they belong to may have been forgotten in part.
 _SPARE_SECONDS = _HOUR
 
