@@ -177,6 +177,12 @@ async def test_every_change_is_in_the_audit_log(campus: Campus) -> None:
     await do("secret.create", "PUT", "/me/secrets/{name}", {"value": "v"}, name="key")
     await do("secret.delete", "DELETE", "/me/secrets/{name}", name="key")
 
+    new = {"name": "own", "requirements": ["numpy"], "build": False}
+    runtime = (await do("runtime.create", "POST", "/runtimes", new))["id"]
+    await do("runtime.build", "POST", "/runtimes/{runtime_id}/build", runtime_id=runtime)
+    other_runtime = made(await campus.admin.post("/runtimes", new))["id"]
+    await do("runtime.delete", "DELETE", "/runtimes/{runtime_id}", runtime_id=other_runtime)
+
     resources = {"cpu_milli": 1000, "memory_mib": 1024}
     work = {"name": "fit", "command": ["true"], "resources": resources, "organisation_id": root}
     workload = (await do("workload.create", "POST", "/training", work))["id"]

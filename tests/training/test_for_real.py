@@ -1,14 +1,17 @@
 """Examples on this machine: real processes in real sandboxes, with the SDK that Corral puts there."""
 
+import zipfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from corral_sdk._packing import pack
 
 from corral.engines.interface import Ending, RunPhase, Start
 from corral.engines.tasks import Task
+from corral.training.builds import RuntimeKind
 from corral.training.spec import TrainingSpec
 from corral.training.tasks import command_line, environment, own_environment
 from tests.engines.local.places import LocalPlace, local_place
@@ -93,35 +96,59 @@ async def test_one_process_for_each_gpu_with_its_rank(local: LocalPlace, upload:
     assert sorted(written.splitlines()) == ["0/4 0/2", "1/4 1/2", "2/4 0/2", "3/4 1/2"]
 
 
-async def test_built_environment_is_read_only_and_goes_with_its_build(
-    local: LocalPlace, upload: Path
-) -> None:
-    script = '"$CORRAL_UV" venv --clear --python python3 "$CORRAL_BUILD"'
-    build = starts(local, upload, command=["sh", "-c", script])[0]
-    assert build.task is not None
-    task = replace(build.task, builds=True, workspace="build", upload=None)
-    await local.engine.start(
-        [replace(build, run="build-1-0", workload="build", replica="build-0", task=task)]
-    )
-    built = await local.reach("build-1-0", RunPhase.ENDED)
-    assert built.ending is Ending.SUCCEEDED, await local.output("build-1-0")
+def wheel(where: Path) -> None:
+    """A package that needs nothing from anywhere."""
+    meta = "demo-1.0.dist-info"
+    with zipfile.ZipFile(where / "demo-1.0-py3-none-any.whl", "w") as file:
+        file.writestr("demo.py", "WORD = 'from the runtime'")
+        file.writestr(f"{meta}/METADATA", "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n")
+        file.writestr(f"{meta}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        file.writestr(f"{meta}/RECORD", "")
 
-    look = "import sys, os; print(sys.prefix); open(sys.prefix + '/mine', 'w')"
+
+async def build(local: LocalPlace, tmp_path: Path) -> None:
+    """As a runtime is built, of a package that lies in the workspace."""
+    (tmp_path / "given").mkdir()
+    wheel(tmp_path / "given")
+    with (tmp_path / "given.tar").open("wb") as file:
+        pack(tmp_path / "given", file)
+    spec = {
+        "requirements": ["demo @ file:///workspace/demo-1.0-py3-none-any.whl"],
+        "resources": {"cpu_milli": 1000, "memory_mib": 512},
+        "time_limit_seconds": 60,
+    }
+    row = SimpleNamespace(id="build", name="runtime demo:1", user_id="someone", spec=spec)
+    task = RuntimeKind().tasks(None, row, [SimpleNamespace(number=0)])[0]  # type: ignore[arg-type, list-item]
+    task = replace(task, upload=tmp_path / "given.tar")
+    await local.engine.start([Start("build-1-0", "build", "build-0", 1, local.node, (), task)])
+    built = await local.reach("build-1-0", RunPhase.ENDED)
+    output = await local.output("build-1-0")
+    assert built.ending is Ending.SUCCEEDED, output
+    assert "demo @ file:///workspace" in output
+    assert output.endswith("The runtime is ready.\n")
+
+
+async def test_built_runtime_is_used_read_only_and_goes_with_its_build(
+    local: LocalPlace, upload: Path, tmp_path: Path
+) -> None:
+    await build(local, tmp_path)
+    assert sorted(one.name for one in (local.directory / "data/runtimes/build").iterdir()) == ["env"]
+
+    look = "import sys, demo; print(sys.prefix, demo.WORD); open(sys.prefix + '/mine', 'w')"
     use = starts(local, upload, command=["python", "-c", look], runtime="any:1")[0]
     assert use.task is not None
     await local.engine.start([replace(use, task=replace(use.task, runtime="build"))])
     used = await local.reach("work-1-0", RunPhase.ENDED)
     output = await local.output("work-1-0")
     assert used.ending is Ending.FAILED
-    assert "/runtimes/build/env\n" in output
+    assert "/runtimes/build/env from the runtime\n" in output
     assert "Read-only file system" in output
 
     for run in ("build-1-0", "work-1-0"):
         await local.engine.forget([run])
     await local.engine.discard(["build"])
-    await local.engine.start(
-        [replace(use, run="work-2-0", attempt=2, task=replace(use.task, runtime="build"))]
-    )
+    again = replace(use, run="work-2-0", attempt=2, task=replace(use.task, runtime="build"))
+    await local.engine.start([again])
     refused = await local.reach("work-2-0", RunPhase.ENDED)
     assert refused.ending is Ending.REFUSED
     assert "runtime is no longer there" in refused.detail

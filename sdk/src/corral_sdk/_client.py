@@ -8,7 +8,7 @@ from corral_sdk._me import Me, SessionResource, SshKeys, Tokens
 from corral_sdk._people import Grants, Invitations, JoinCodes, Organisations, Roles, Users
 from corral_sdk._platform import SettingsResource, SystemResource, events
 from corral_sdk._queues import Flavors, QueueTree
-from corral_sdk._training import Secrets, Uploads
+from corral_sdk._training import RuntimeResource, Secrets, Uploads
 from corral_sdk._transport import Transport
 from corral_sdk._usage import Metrics, Samples, Usage
 from corral_sdk._workloads import Training, Workloads
@@ -65,6 +65,7 @@ class Client:
         self.usage = Usage(transport)
         self.uploads = Uploads(transport)
         self.secrets = Secrets(transport)
+        self.runtimes = RuntimeResource(transport)
         self.samples = Samples(transport)
         self.metrics = Metrics(transport)
         self.settings = SettingsResource(transport)

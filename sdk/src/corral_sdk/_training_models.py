@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-__all__ = ["Preview", "ReplicaPreview", "Secret", "Upload"]
+__all__ = ["Preview", "ReplicaPreview", "Runtime", "RuntimePreset", "Runtimes", "Secret", "Upload"]
 
 
 @dataclass(frozen=True)
@@ -43,3 +43,32 @@ class Preview:
     environment: dict[str, str]
     replicas: tuple[ReplicaPreview, ...]
     set_at_start: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """One version of a Python environment: defined, building, ready or failed."""
+
+    id: str
+    name: str
+    version: int
+    requirements: tuple[str, ...]
+    state: str
+    workload_id: str | None
+    created_at: datetime
+    used_at: datetime
+
+
+@dataclass(frozen=True)
+class RuntimePreset:
+    """What can be made by its name alone."""
+
+    name: str
+    about: str
+    requirements: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Runtimes:
+    items: tuple[Runtime, ...]
+    presets: tuple[RuntimePreset, ...]

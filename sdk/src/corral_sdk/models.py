@@ -22,7 +22,15 @@ from corral_sdk._ground_models import (
     QueueWarning,
     Zone,
 )
-from corral_sdk._training_models import Preview, ReplicaPreview, Secret, Upload
+from corral_sdk._training_models import (
+    Preview,
+    ReplicaPreview,
+    Runtime,
+    RuntimePreset,
+    Runtimes,
+    Secret,
+    Upload,
+)
 from corral_sdk._work_models import (
     Acted,
     AttemptView,
@@ -101,6 +109,9 @@ __all__ = [
     "Resources",
     "Role",
     "RoleGrant",
+    "Runtime",
+    "RuntimePreset",
+    "Runtimes",
     "SampleAnswer",
     "SamplePoint",
     "SampleSeries",

@@ -41,6 +41,7 @@ _COMMANDS = {
     "whoami": _Entry("whoami", "Show who you are and what you may do.", _ACCESS),
     "token": _Entry("tokens", "Personal access tokens: list, create, revoke.", _ACCESS),
     "ssh-key": _Entry("ssh_keys", "SSH public keys: list, add, remove.", _ACCESS),
+    "runtime": _Entry("runtimes", "Python environments for your work: list, create, build, delete.", _ACCESS),
     "secret": _Entry("secrets", "Secrets for your work: set, list, delete.", _ACCESS),
     "org": _Entry("organisations", "The organisation tree: list, create, rename, move, delete.", _PEOPLE),
     "user": _Entry("users", "People: list, create, import, invite, grant, disable.", _PEOPLE),

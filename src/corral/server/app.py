@@ -47,8 +47,11 @@ from corral.server.routing import ByResource, lay_flat
 from corral.server.settings import Settings
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring
+from corral.training.builds import RuntimeKind
 from corral.training.given_routes import secrets_router, uploads_router
 from corral.training.routes import router as training_router
+from corral.training.runtime_routes import router as runtimes_router
+from corral.training.runtimes import forget_unused as forget_runtimes
 from corral.training.secrets import SecretBox, forget_withdrawn
 from corral.training.tasks import TrainingKind
 from corral.training.upload_files import UploadFiles
@@ -123,7 +126,10 @@ def create_app(parts: Parts) -> FastAPI:
     files = UploadFiles(settings.home / "uploads", settings.upload_mib)
     app.state.secret_box, app.state.upload_files = box, files
     app.state.masks = box.masks  # of what the log routes show
-    app.state.kinds = {"training": TrainingKind(box, files)}
+    app.state.kinds = {
+        "training": TrainingKind(box, files),
+        "runtime": RuntimeKind(settings.package_index),
+    }
     app.state.prober = None
     samples = open_samples(database, _retention(settings))
     app.state.usage = UsageContext(samples, see_workload=find_workload)
@@ -131,7 +137,11 @@ def create_app(parts: Parts) -> FastAPI:
     app.state.log_places = log_places()
     app.state.loops = [
         samples_loop(database, samples),
-        chores_loop(database, session_idle=idle, more=[forget_unused, forget_withdrawn, box.renew]),
+        chores_loop(
+            database,
+            session_idle=idle,
+            more=[forget_unused, forget_withdrawn, box.renew, forget_runtimes],
+        ),
         sweep_loop(database, files),
         flush_loop(database, [partial(access.seen.flush, database)]),
     ]
@@ -202,6 +212,7 @@ def _routes() -> list[BaseRoute]:
         output_router,
         training_router,
         uploads_router,
+        runtimes_router,
         secrets_router,
         audit_router,
         usage_router,

@@ -198,6 +198,12 @@ class Settings(BaseModel):
                 raise PydanticCustomError("simulated_gpus", "{why}", {"why": error.detail}) from None
         return text
 
+    package_index: str = _setting(
+        "",
+        "The package index that runtimes are built from. Empty: PyPI. It must be reachable for work.",
+        "empty, or https://<host>/<path>/simple",
+        max_length=500,
+    )
     upload_mib: WholeNumber = _setting(
         512,
         "The largest working directory that can be uploaded with work, packed, in MiB.",

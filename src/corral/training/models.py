@@ -1,10 +1,10 @@
 """What the API says of uploads, secrets and what training work will execute."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from corral.api.models import Input, Instant, Output, storable
+from corral.api.models import Id, Input, Instant, Output, storable
 from corral.training.tables import NAME_LENGTH
 
 # Through a shell's environment: the kernel takes 128 KiB for one variable.
@@ -15,9 +15,11 @@ SecretName = Annotated[
     StringConstraints(pattern=rf"^[A-Za-z0-9][A-Za-z0-9_.-]{{0,{NAME_LENGTH - 1}}}$"),
     Field(examples=["wandb-key"]),
 ]
+Requirement = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f]+$")]
 SecretValue = Annotated[
     str, StringConstraints(min_length=1, max_length=MOST_SECRET_LENGTH), AfterValidator(storable)
 ]
+RuntimeState = Literal["defined", "building", "ready", "failed"]
 
 
 class Upload(Output):
@@ -47,6 +49,44 @@ class Secret(Output):
 
 class Secrets(Output):
     items: list[Secret]
+
+
+class NewRuntime(Input):
+    name: SecretName = Field(description="What work will call it.", examples=["vision"])
+    requirements: list[Requirement] | None = Field(
+        None,
+        max_length=500,
+        description="Lines of a requirements file; left out for one that is known by its name.",
+        examples=[["numpy>=2", "scikit-learn"]],
+    )
+    build: bool = Field(True, description="Build it at once.")
+    organisation_id: Id | None = Field(None, description="Whose share the build uses; as for other work.")
+
+
+class Runtime(Output):
+    """One version of a Python environment."""
+
+    id: str
+    name: str
+    version: int
+    requirements: list[str]
+    state: RuntimeState
+    workload_id: str | None = Field(description="The work that builds or has built it.")
+    created_at: Instant
+    used_at: Instant
+
+
+class RuntimePreset(Output):
+    """What can be made by its name alone."""
+
+    name: str
+    about: str
+    requirements: list[str]
+
+
+class Runtimes(Output):
+    items: list[Runtime]
+    presets: list[RuntimePreset]
 
 
 class ReplicaPreview(Output):

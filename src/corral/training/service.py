@@ -2,7 +2,7 @@
 
 from corral.api.callers import Caller
 from corral.store.database import Transaction
-from corral.training import secrets, uploads
+from corral.training import runtimes, secrets, uploads
 from corral.training.models import Preview, ReplicaPreview
 from corral.training.spec import TrainingSpec
 from corral.training.tasks import SET_AT_START, command_line, environment, own_environment
@@ -13,7 +13,7 @@ from corral.zones.service import local_zone
 
 
 def submit(transaction: Transaction, caller: Caller, spec: TrainingSpec) -> WorkloadDetail:
-    _check_given(transaction, caller, spec)
+    spec = _check_given(transaction, caller, spec)
     workload_id = service.submit(transaction, caller, spec.kind, spec)
     if spec.upload_id is not None:
         uploads.use(transaction, workload_id, spec.upload_id)
@@ -22,7 +22,7 @@ def submit(transaction: Transaction, caller: Caller, spec: TrainingSpec) -> Work
 
 def preview(transaction: Transaction, caller: Caller, spec: TrainingSpec) -> Preview:
     """The command line and variables, exactly as they will be; nothing of it is kept."""
-    _check_given(transaction, caller, spec)
+    spec = _check_given(transaction, caller, spec)
     node = service.home_of(transaction, caller, spec)
     document = service.definite(transaction, caller, spec, node, local_zone(transaction).id)
     needs = Resources.model_validate(document["resources"])
@@ -41,7 +41,11 @@ def preview(transaction: Transaction, caller: Caller, spec: TrainingSpec) -> Pre
     )
 
 
-def _check_given(transaction: Transaction, caller: Caller, spec: TrainingSpec) -> None:
+def _check_given(transaction: Transaction, caller: Caller, spec: TrainingSpec) -> TrainingSpec:
+    """The document with the version of its runtime in it: every attempt has the same."""
     secrets.check(transaction, caller, spec.secrets)
     if spec.upload_id is not None:
         uploads.check(transaction, caller, spec.upload_id)
+    if spec.runtime is None:
+        return spec
+    return spec.model_copy(update={"runtime": runtimes.check(transaction, caller, spec.runtime)})

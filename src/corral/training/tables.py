@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, String, Table, Text, text
 
-from corral.store.schema import Instant, identifier, metadata
+from corral.store.schema import Instant, identifier, json_value, metadata
 
 SHA256_LENGTH = 64
 NAME_LENGTH = 100
@@ -54,6 +54,21 @@ secret = Table(
         sqlite_where=text("withdrawn_at IS NULL"),
         postgresql_where=text("withdrawn_at IS NULL"),
     ),
+)
+
+runtime = Table(
+    "runtime",
+    metadata,
+    Column("id", identifier(), primary_key=True),
+    Column("user_id", identifier(), ForeignKey("user_account.id"), nullable=False),
+    Column("name", String(NAME_LENGTH), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("requirements", json_value(), nullable=False),
+    Column("digest", String(SHA256_LENGTH), nullable=False, comment="of its definition"),
+    Column("workload_id", identifier(), ForeignKey("workload.id"), index=True, comment="what builds it"),
+    Column("created_at", Instant, nullable=False),
+    Column("used_at", Instant, nullable=False, index=True),
+    Index("uq_runtime_user_id_name_version", "user_id", "name", "version", unique=True),
 )
 
 secret_use = Table(

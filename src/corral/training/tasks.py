@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from corral.engines.tasks import Task
 from corral.store.database import AnyRow, Transaction
 from corral.training import uploads
+from corral.training.runtimes import builder_of
 from corral.training.secrets import SecretBox
 from corral.training.spec import TrainingSpec
 from corral.training.upload_files import UploadFiles
@@ -36,6 +37,7 @@ class TrainingKind:
         spec = read_spec(row)
         assert spec.resources is not None
         given = self.secrets.values(transaction, row, spec.secrets)
+        runtime = None if spec.runtime is None else builder_of(transaction, row.user_id, spec.runtime)
         upload = None
         if spec.upload_id is not None:
             upload = self.files.path(uploads.content_of(transaction, spec.upload_id))
@@ -47,6 +49,7 @@ class TrainingKind:
                 environment=environment(spec, row.id) | own_environment(spec, one.number, one.attempt),
                 secrets=given,
                 upload=upload,
+                runtime=runtime,
                 home=spec.home,
                 cpu_milli=spec.resources.cpu_milli,
                 memory_mib=spec.resources.memory_mib,

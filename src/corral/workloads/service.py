@@ -221,6 +221,16 @@ def _delete(transaction: Transaction, caller: Caller, before: Loaded) -> Loaded:
     return Loaded(row, before.life)
 
 
+def remove(transaction: Transaction, caller: Caller, workload_id: str) -> None:
+    """Deletes work that is over, for what decided that already: nobody's permission is asked for."""
+    loaded = load(transaction, [workload_id])[workload_id]
+    _delete(transaction, caller, loaded)
+    here = organisation.c.id == loaded.row.organisation_id
+    path = transaction.scalar(select(organisation.c.path).where(here))
+    before, after = {"state": loaded.life.state}, {"state": State.DELETED}
+    record(transaction, caller, "workload.delete", _subject(loaded.row, path), before=before, after=after)
+
+
 _RECORDED: dict[Action, str] = {
     "stop": "workload.stop",
     "suspend": "workload.suspend",

@@ -1,0 +1,94 @@
+"""`corral runtime`: Python environments for your work."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from corral_sdk import Client, encode
+from corral_sdk.models import Runtime
+
+from corral.cli.connection import connect, shown_time
+from corral.cli.frame import Json, new_app
+from corral.cli.names import one_of
+from corral.cli.output import print_json, print_table, say
+
+app = new_app(help="Python environments for your work: list, create, build, delete.")
+
+Name = Annotated[str, typer.Argument(help="Name, name:version or id of the runtime.")]
+
+
+@app.command("list")
+def list_runtimes(as_json: Json = False) -> None:
+    """List your runtimes, and those that can be made by their name alone."""
+    found = connect().runtimes.list()
+    if as_json:
+        print_json(encode(found))
+        return
+    rows = [
+        (f"{each.name}:{each.version}", each.state, len(each.requirements), shown_time(each.used_at))
+        for each in found.items
+    ]
+    print_table(("Runtime", "State", "Requirements", "Last used"), rows, empty="You have no runtimes.")
+    names = ", ".join(each.name for each in found.presets)
+    say(f"By their name alone: corral runtime create NAME, where NAME is one of {names}.")
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="What work will call it.")],
+    requirements: Annotated[
+        list[str] | None, typer.Argument(help="What is installed in it, as in a requirements file.")
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--requirements", "-r", exists=True, dir_okay=False, help="A requirements file."),
+    ] = None,
+    build_now: Annotated[bool, typer.Option("--build/--no-build", help="Build it at once.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Define a runtime, or its next version, and build it."""
+    lines = list(requirements or [])
+    if file is not None:
+        lines += [line.strip() for line in file.read_text().splitlines() if line.strip()[:1] not in ("", "#")]
+    _tell(connect().runtimes.create(name, lines or None, build=build_now), as_json=as_json)
+
+
+@app.command()
+def build(name: Name, as_json: Json = False) -> None:
+    """Build a runtime that is only defined, or whose build failed."""
+    client = connect()
+    known = client.runtimes.list()
+    if name in {each.name for each in known.presets} and name not in {each.name for each in known.items}:
+        _tell(client.runtimes.create(name), as_json=as_json)
+    else:
+        _tell(client.runtimes.build(_find(client, name).id), as_json=as_json)
+
+
+@app.command()
+def delete(name: Name, as_json: Json = False) -> None:
+    """Delete a runtime that no work needs any more."""
+    client = connect()
+    found = _find(client, name)
+    client.runtimes.delete(found.id)
+    if as_json:
+        print_json(encode(found))
+    else:
+        say(f"Runtime {found.name}:{found.version} is deleted.")
+
+
+def _find(client: Client, name: str) -> Runtime:
+    """Without a version, the newest."""
+    items = client.runtimes.list().items
+    newest = next((each for each in items if each.name == name), None)
+    if newest is not None:
+        return newest
+    return one_of(iter(items), "runtime", name, lambda each: (each.id, f"{each.name}:{each.version}"))
+
+
+def _tell(runtime: Runtime, *, as_json: bool) -> None:
+    if as_json:
+        print_json(encode(runtime))
+        return
+    say(f"Runtime {runtime.name}:{runtime.version} is {runtime.state}.")
+    if runtime.state == "building":
+        say(f"It is built by the work {runtime.workload_id}.")

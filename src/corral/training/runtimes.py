@@ -1,0 +1,251 @@
+"""Runtimes: Python environments of people, made from lists of requirements, built as work of their own.
+
+A runtime lives as long as the workload that built it is not deleted: the engine keeps its directory with that
+workload. Versions of the same definition share one build. A runtime belongs to the person who made it: what
+is installed there runs with its owner's rights, and nobody else's.
+"""
+
+import hashlib
+import json
+from datetime import timedelta
+
+from sqlalchemy import delete, func, insert, select, update
+
+from corral.api.callers import SYSTEM, Caller
+from corral.audit.record import record
+from corral.core.ids import Kind, new_id
+from corral.core.refusals import Conflict, Invalid, NotFound
+from corral.events.record import publish
+from corral.identity.lookups import user_subject
+from corral.store.database import AnyRow, Transaction
+from corral.store.schema import JsonObject
+from corral.training.builds import RuntimeSpec
+from corral.training.models import NewRuntime, Runtime, RuntimePreset, Runtimes, RuntimeState
+from corral.training.tables import runtime
+from corral.workloads import service
+from corral.workloads.states import OVER, State
+from corral.workloads.tables import workload
+
+PRESETS = {
+    "python": RuntimePreset(name="python", about="Python and nothing else.", requirements=[]),
+    "scikit-learn": RuntimePreset(
+        name="scikit-learn",
+        about="Classic machine learning: NumPy, pandas, scikit-learn.",
+        requirements=["numpy", "pandas", "scikit-learn"],
+    ),
+    "pytorch": RuntimePreset(
+        name="pytorch",
+        about="PyTorch. Several GB: it installs where the package index has its wheels.",
+        requirements=["numpy", "torch"],
+    ),
+}
+MOST_RUNTIMES = 50
+# A runtime that no work used for so long goes; building it again costs minutes.
+KEPT = timedelta(days=30)
+
+
+def list_runtimes(transaction: Transaction, caller: Caller) -> Runtimes:
+    """The caller's own, by name, newest version first; and what can be made without a list."""
+    own = runtime.c.user_id == caller.user_id
+    rows = transaction.rows(_RUNTIMES.where(own).order_by(runtime.c.name, runtime.c.version.desc()))
+    return Runtimes(items=[_shown(row) for row in rows], presets=list(PRESETS.values()))
+
+
+def create(transaction: Transaction, caller: Caller, new: NewRuntime) -> Runtime:
+    """A new version under the name; the first one is version 1."""
+    requirements = new.requirements
+    if requirements is None:
+        if new.name not in PRESETS:
+            raise Invalid.field(
+                "body.requirements",
+                "It says nothing of what is in it.",
+                f"Give a list, or one of the names {', '.join(PRESETS)}.",
+            )
+        requirements = PRESETS[new.name].requirements
+    owned = transaction.scalar(select(func.count()).where(runtime.c.user_id == caller.user_id))
+    if owned >= MOST_RUNTIMES:
+        raise Conflict(f"You already have {MOST_RUNTIMES} runtimes.", "Delete some first.")
+    last = transaction.scalar(
+        select(func.max(runtime.c.version)).where(
+            runtime.c.user_id == caller.user_id, runtime.c.name == new.name
+        )
+    )
+    runtime_id = new_id(Kind.RUNTIME, transaction.now)
+    transaction.run(
+        insert(runtime).values(
+            id=runtime_id,
+            user_id=caller.user_id,
+            name=new.name,
+            version=(last or 0) + 1,
+            requirements=list(requirements),
+            digest=_digest(requirements),
+            created_at=transaction.now,
+            used_at=transaction.now,
+        )
+    )
+    told = {"name": new.name, "version": (last or 0) + 1, "requirements": list(requirements)}
+    _tell(transaction, caller, "runtime.create", after=told)
+    if new.build:
+        return build(transaction, caller, runtime_id, new.organisation_id)
+    return _shown(_find(transaction, caller, runtime_id))
+
+
+def build(
+    transaction: Transaction, caller: Caller, runtime_id: str, organisation_id: str | None = None
+) -> Runtime:
+    """Takes the build of the same definition, or submits one; what is there or on its way stays."""
+    row = _find(transaction, caller, runtime_id)
+    if _state(row) in {"ready", "building"}:
+        return _shown(row)
+    same = transaction.first(
+        _RUNTIMES.where(
+            runtime.c.user_id == caller.user_id,
+            runtime.c.digest == row.digest,
+            workload.c.state.not_in([State.FAILED, State.STOPPED, State.DELETED]),
+        ).limit(1)
+    )
+    if same is not None:
+        workload_id = same.workload_id
+    else:
+        spec = RuntimeSpec.of(row.name, row.version, row.requirements, organisation_id)
+        workload_id = service.submit(transaction, caller, spec.kind, spec)
+    transaction.run(update(runtime).where(runtime.c.id == runtime_id).values(workload_id=workload_id))
+    _tell(transaction, caller, "runtime.build", after={"name": row.name, "version": row.version})
+    return _shown(_find(transaction, caller, runtime_id))
+
+
+def delete_runtime(transaction: Transaction, caller: Caller, runtime_id: str) -> None:
+    row = _find(transaction, caller, runtime_id)
+    if _state(row) == "building":
+        raise Conflict("It is being built.", f"Stop the build first: it is the work {row.workload_id}.")
+    if pinned(row) in _in_use(transaction, caller.user_id):
+        raise Conflict("Work of yours runs with it or waits for its turn.", "Stop that work first.")
+    _remove(transaction, caller, row)
+    _tell(transaction, caller, "runtime.delete", before={"name": row.name, "version": row.version})
+
+
+def check(transaction: Transaction, caller: Caller, wanted: str) -> str:
+    """The runtime that new work names, as `name:version`; without a version, the newest that is ready."""
+    name, _, version = wanted.partition(":")
+    rows = transaction.rows(
+        _RUNTIMES.where(runtime.c.user_id == caller.user_id, runtime.c.name == name).order_by(
+            runtime.c.version.desc()
+        )
+    )
+    chosen = [row for row in rows if not version or str(row.version) == version]
+    ready = next((row for row in chosen if _state(row) == "ready"), None)
+    if ready is not None:
+        transaction.run(update(runtime).where(runtime.c.id == ready.id).values(used_at=transaction.now))
+        return pinned(ready)
+    if not chosen:
+        remedy = f"Make it: corral runtime create {name}."
+        raise Invalid.field("body.runtime", f"You have no runtime {wanted}.", remedy)
+    state, work = _state(chosen[0]), chosen[0].workload_id
+    remedy = f"Build it: corral runtime build {name}."
+    if state == "building":
+        remedy = f"Submit again when it is ready; the work {work} builds it."
+    raise Invalid.field("body.runtime", f"The runtime {wanted} is {state}.", remedy)
+
+
+def builder_of(transaction: Transaction, user_id: str, wanted: str) -> str:
+    """The workload whose environment the runtime is."""
+    name, _, version = wanted.partition(":")
+    row = transaction.first(
+        _RUNTIMES.where(
+            runtime.c.user_id == user_id, runtime.c.name == name, runtime.c.version == int(version)
+        )
+    )
+    if row is None or _state(row) != "ready":
+        raise NotFound(f"Its runtime {wanted} is no longer there.", f"Build it: corral runtime build {name}.")
+    transaction.run(update(runtime).where(runtime.c.id == row.id).values(used_at=transaction.now))
+    return str(row.workload_id)
+
+
+def forget_unused(transaction: Transaction, most: int) -> int:
+    """Removes runtimes that no work used for a long time."""
+    rows = transaction.rows(
+        _RUNTIMES.where(runtime.c.used_at <= transaction.now - KEPT).order_by(runtime.c.used_at).limit(most)
+    )
+    removed = 0
+    for row in rows:
+        if _state(row) != "building" and pinned(row) not in _in_use(transaction, row.user_id):
+            _remove(transaction, SYSTEM, row)
+            removed += 1
+    return removed
+
+
+def pinned(row: AnyRow) -> str:
+    return f"{row.name}:{row.version}"
+
+
+def _remove(transaction: Transaction, caller: Caller, row: AnyRow) -> None:
+    transaction.run(delete(runtime).where(runtime.c.id == row.id))
+    if row.build_state is None or row.build_state == State.DELETED:
+        return
+    others = select(runtime.c.id).where(runtime.c.workload_id == row.workload_id)
+    if transaction.first(others) is None:
+        service.remove(transaction, caller, row.workload_id)
+
+
+def _in_use(transaction: Transaction, user_id: str) -> set[str]:
+    """Runtimes of work that is not over."""
+    rows = transaction.rows(
+        select(workload.c.spec).where(
+            workload.c.user_id == user_id, workload.c.state.not_in([*OVER, State.DELETED])
+        )
+    )
+    return {spec.get("runtime") or "" for (spec,) in rows}
+
+
+def _find(transaction: Transaction, caller: Caller, runtime_id: str) -> AnyRow:
+    row = transaction.first(_RUNTIMES.where(runtime.c.id == runtime_id, runtime.c.user_id == caller.user_id))
+    if row is None:
+        raise NotFound("There is no such runtime of yours.", "List your runtimes to find its id.")
+    return row
+
+
+def _state(row: AnyRow) -> RuntimeState:
+    match row.build_state:
+        case None | State.DELETED:
+            return "defined"
+        case State.SUCCEEDED:
+            return "ready"
+        case State.FAILED | State.STOPPED:
+            return "failed"
+        case _:
+            return "building"
+
+
+def _digest(requirements: list[str]) -> str:
+    return hashlib.sha256(json.dumps(requirements).encode()).hexdigest()
+
+
+def _tell(
+    transaction: Transaction,
+    caller: Caller,
+    action: str,
+    *,
+    before: JsonObject | None = None,
+    after: JsonObject | None = None,
+) -> None:
+    subject = user_subject(transaction, caller.user_id, caller.name)
+    record(transaction, caller, action, subject, before=before, after=after)
+    publish(transaction, "runtime", caller.user_id, 1, user_id=caller.user_id)
+
+
+def _shown(row: AnyRow) -> Runtime:
+    return Runtime(
+        id=row.id,
+        name=row.name,
+        version=row.version,
+        requirements=row.requirements,
+        state=_state(row),
+        workload_id=row.workload_id,
+        created_at=row.created_at,
+        used_at=row.used_at,
+    )
+
+
+_RUNTIMES = select(*runtime.c, workload.c.state.label("build_state")).join(
+    workload, workload.c.id == runtime.c.workload_id, isouter=True
+)
