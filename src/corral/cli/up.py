@@ -39,6 +39,13 @@ def up(
     session_idle_hours: Annotated[str | None, _flag("Longest rest of a session.", "HOURS")] = None,
     login_link_minutes: Annotated[str | None, _flag("Life of a login link.", "MINUTES")] = None,
     token_max_days: Annotated[str | None, _flag("Longest life of an access token.", "DAYS")] = None,
+    samples_raw_hours: Annotated[str | None, _flag("How long single samples are kept.", "HOURS")] = None,
+    samples_minute_days: Annotated[str | None, _flag("The same of samples by the minute.", "DAYS")] = None,
+    samples_hour_days: Annotated[str | None, _flag("The same of samples by the hour.", "DAYS")] = None,
+    samples_day_days: Annotated[str | None, _flag("The same of samples by the day.", "DAYS")] = None,
+    samples_workload_days: Annotated[str | None, _flag("The same of samples of a workload.", "DAYS")] = None,
+    package_index: Annotated[str | None, _flag("Where runtimes are built from (PyPI).", "URL")] = None,
+    upload_mib: Annotated[str | None, _flag("Largest working directory, packed (512).", "MIB")] = None,
     simulated_gpus: Annotated[str | None, _flag("GPUs to simulate, e.g. 8xH100-80GB.", "LIST")] = None,
     trusted: Annotated[str | None, _flag("Run work without isolation (true).", "BOOLEAN")] = None,
 ) -> None:
