@@ -1,5 +1,6 @@
 """The `corral` command: knows the names of its commands, and imports the module of the one that is used."""
 
+import os
 import sys
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -17,6 +18,7 @@ __all__ = ["app", "run"]
 _RUN = "Run Corral"
 _ACCESS = "Sign in"
 _PEOPLE = "Organisations and people"
+_WORK = "Work"
 _SCHEDULE = "Schedule"
 _WATCH = "Watch and settle"
 
@@ -43,6 +45,16 @@ _COMMANDS = {
     "ssh-key": _Entry("ssh_keys", "SSH public keys: list, add, remove.", _ACCESS),
     "runtime": _Entry("runtimes", "Python environments for your work: list, create, build, delete.", _ACCESS),
     "secret": _Entry("secrets", "Secrets for your work: set, list, delete.", _ACCESS),
+    "run": _Entry("run", "Run a command on the cluster and show its output.", _WORK),
+    "apply": _Entry("apply", "Submit work that is described in a file.", _WORK),
+    "ps": _Entry("ps", "List what runs and what waits.", _WORK),
+    "logs": _Entry("logs", "Show what work wrote, or what it writes.", _WORK),
+    "describe": _Entry("describe", "Show one workload and all that happened to it.", _WORK),
+    "why": _Entry("why", "Say why work waits, and what would help.", _WORK),
+    "stop": _Entry("stop", "Stop work.", _WORK),
+    "suspend": _Entry("suspend", "Suspend work: it gives its place back.", _WORK),
+    "resume": _Entry("resume", "Let work go on.", _WORK),
+    "rm": _Entry("rm", "Delete work that is over.", _WORK),
     "org": _Entry("organisations", "The organisation tree: list, create, rename, move, delete.", _PEOPLE),
     "user": _Entry("users", "People: list, create, import, invite, grant, disable.", _PEOPLE),
     "role": _Entry("roles", "Roles and the permissions they are made of.", _PEOPLE),
@@ -125,6 +137,9 @@ def run() -> None:
     """The entry point: runs the command and prints what it refuses in the API's words."""
     try:
         app()
+    except BrokenPipeError:  # whoever reads our output has seen enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + 13)
     except Exception as error:
         from corral.cli.refusals import explain
 

@@ -15,7 +15,7 @@ from corral.engines.local.attempts import KnownAttempt
 from corral.engines.local.house import House, Settings, build_house
 from corral.engines.local.link import Link
 from corral.engines.local.nurseries import Nursery
-from corral.engines.local.outputs import read_messages, read_output
+from corral.engines.local.outputs import find_output, read_messages
 from corral.engines.local.people import FIRST_UID, TooManyPeople
 from corral.engines.local.reach import LocalSession
 from corral.engines.local.starting import attempt_of, find_refusal, held_by
@@ -133,8 +133,8 @@ class LocalEngine:
     async def logs(self, run: str, after: int, limit: int) -> LogChunk:
         house = await self._open()
         name, index = self._place(run)
-        directory = (house.shelf.gone if name in self._gone else house.shelf.run) / name
-        return await asyncio.to_thread(read_output, directory, index, after, limit)
+        places = (house.shelf.run / name, house.shelf.gone / name)
+        return await asyncio.to_thread(find_output, places, index, after, limit)
 
     async def follow(self, run: str, after: int) -> AsyncIterator[LogChunk]:
         quiet = 0

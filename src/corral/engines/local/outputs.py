@@ -1,6 +1,7 @@
 """What runs wrote and said, read back from where supervisors keep it. It blocks: call it in a thread."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from corral.engines.local import layout, records
@@ -8,6 +9,15 @@ from corral.engines.local.segments import read_segments
 from corral.engines.reports import LogChunk, Message, MessageKind
 
 _READ_BYTES = 256 * 1024
+
+
+def find_output(directories: Sequence[Path], index: int, after: int, limit: int) -> LogChunk:
+    """The output from the first of these directories that is there; it may move on to the next meanwhile."""
+    for directory in directories:
+        chunk = read_output(directory, index, after, limit)
+        if directory.exists():  # else it moved while we read, or was never here
+            return chunk
+    return chunk
 
 
 def read_output(directory: Path, index: int, after: int, limit: int) -> LogChunk:

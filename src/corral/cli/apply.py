@@ -1,0 +1,76 @@
+"""`corral apply`: work from a file."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from corral.cli.connection import connect
+from corral.cli.frame import Json, new_app
+from corral.cli.names import find_organisation, is_id
+from corral.cli.refusals import CommandError
+from corral.cli.run import submit, upload_here
+
+app = new_app()
+
+_KINDS = ("training",)
+
+
+@app.command()
+def apply(
+    file: Annotated[str, typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON; - for stdin.")],
+    follow: Annotated[bool, typer.Option("--follow", help="Show its output, as corral run does.")] = False,
+    upload: Annotated[bool, typer.Option("--upload", help="Take the working directory along.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Submit work that is described in a file."""
+    document = read_document(file)
+    kind = document.get("kind", "training")
+    if kind not in _KINDS:
+        raise CommandError(f"{file}: kind {kind!r} is not known.", remedy=f"There is: {', '.join(_KINDS)}.")
+    client = connect()
+    named = document.pop("organisation", None)
+    if named is not None and "organisation_id" not in document:
+        text = str(named)
+        document["organisation_id"] = text if is_id(text, "o") else find_organisation(client, text).id
+    if upload:
+        document["upload_id"] = upload_here(client)
+    submit(client, document, detach=not follow, as_json=as_json)
+
+
+def read_document(file: str) -> dict[str, Any]:
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        raise CommandError(
+            f"{file} cannot be read: {reason}.", remedy="Check the name of the file."
+        ) from None
+    document = _json(text) if text.lstrip().startswith("{") else _yaml(file, text)
+    if not isinstance(document, dict):
+        raise CommandError(
+            f"{file} describes no work.",
+            remedy="It begins with lines such as 'kind: training' and 'name: …'.",
+        )
+    return document
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise CommandError(f"The file is no JSON: {error}.", remedy="Correct it there.") from None
+
+
+def _yaml(file: str, text: str) -> Any:
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        problem = getattr(error, "problem", None) or "it cannot be read"
+        raise CommandError(f"{file} is no YAML: {where}{problem}.", remedy="Correct it there.") from None

@@ -1,0 +1,98 @@
+"""What `corral run` is told, as the document that the API takes."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from corral.cli.refusals import CommandError
+
+__all__ = ["command_of", "gpu_of", "name_of", "parameters_of", "resources_of", "secrets_of", "variables_of"]
+
+USUAL_CPU = "1"
+USUAL_MEMORY = "2Gi"
+_PROFILE = re.compile(r"\d+g\.\d+gb(\+[a-z.]+)?", re.IGNORECASE)
+_SIZE = re.compile(r"\d+(\.\d+)?\s*([KMGT]i?B?)", re.IGNORECASE)
+
+
+def command_of(words: Sequence[str]) -> list[str]:
+    """The command as it was given; a Python file alone is run with python."""
+    if words and words[0].endswith(".py"):
+        return ["python", *words]
+    return [*words]
+
+
+def name_of(command: Sequence[str]) -> str:
+    """A name after the script, or after the program."""
+    script = next((Path(word).stem for word in command if word.endswith((".py", ".sh"))), "")
+    return (script or Path(command[0]).name or "work")[:80]
+
+
+def resources_of(
+    gpu: str | None, cpu: str | None, memory: str | None, models: Sequence[str]
+) -> dict[str, Any]:
+    needs: dict[str, Any] = {"cpu_milli": cpu or USUAL_CPU, "memory_mib": memory or USUAL_MEMORY}
+    if gpu is not None:
+        needs["gpu"] = gpu_of(gpu) | ({"models": [*models]} if models else {})
+    return needs
+
+
+def gpu_of(text: str) -> dict[str, Any]:
+    """`2` whole ones, `8Gi` of one, `0.5` of one, `1g.10gb` of one; `2x8Gi` on two."""
+    if text.isdigit():
+        return {"count": int(text)}
+    count, size = re.fullmatch(r"(?:(\d+)x)?(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    devices: dict[str, Any] = {"count": int(count)} if count else {}
+    if _PROFILE.fullmatch(size):
+        return devices | {"profile": size}
+    if _SIZE.fullmatch(size):
+        return devices | {"memory_mib": size}
+    if re.fullmatch(r"0?\.\d{1,3}", size):
+        return devices | {"fraction_milli": round(float(size) * 1000)}
+    raise CommandError(
+        f"--gpu {text!r} is no amount of GPU.",
+        remedy="Write 2 (whole ones), 8Gi or 0.5 (a part of one), 1g.10gb (a MIG profile), or 2x8Gi.",
+    )
+
+
+def variables_of(given: Sequence[str], environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """`A=b`; `A` alone takes the value that it has here."""
+    environ = os.environ if environ is None else environ
+    found = {}
+    for text in given:
+        name, is_set, value = text.partition("=")
+        if not is_set and name not in environ:
+            raise CommandError(
+                f"--env {name}: it has no value here.", remedy=f"Give one: --env {name}=value."
+            )
+        found[name] = value if is_set else environ[name]
+    return found
+
+
+def secrets_of(given: Sequence[str]) -> dict[str, str]:
+    """`VAR=name of the secret`; `VAR` alone is a secret of that name."""
+    pairs = (text.partition("=") for text in given)
+    return {name: secret if is_set else name for name, is_set, secret in pairs}
+
+
+def parameters_of(given: Sequence[str]) -> dict[str, str | int | float | bool]:
+    """`lr=0.1`; numbers and truth values are told as such."""
+    found: dict[str, str | int | float | bool] = {}
+    for text in given:
+        name, is_set, value = text.partition("=")
+        if not is_set:
+            raise CommandError(f"--param {text!r} has no value.", remedy="Write --param lr=0.1.")
+        found[name] = _value(value)
+    return found
+
+
+def _value(text: str) -> str | int | float | bool:
+    if text in ("true", "false"):
+        return text == "true"
+    if re.fullmatch(r"-?(0|[1-9]\d{0,14})", text):
+        return int(text)
+    # Only what comes back as it was written: 1e-4 and 0.10 stay text.
+    if re.fullmatch(r"-?\d{1,10}\.\d{1,10}", text) and str(float(text)) == text:
+        return float(text)
+    return text

@@ -1,0 +1,85 @@
+"""`corral describe`: one workload with everything that happened to it."""
+
+import shlex
+from typing import Annotated
+
+import typer
+from corral_sdk import encode
+from corral_sdk.models import ReplicaView, WorkloadDetail
+
+from corral.cli.connection import connect, shown_time
+from corral.cli.frame import Json, new_app
+from corral.cli.output import print_facts, print_json, print_table, say
+from corral.cli.work_names import find_workload
+from corral.cli.work_words import needs_words, size_words
+
+app = new_app()
+
+
+@app.command()
+def describe(
+    workload: Annotated[str, typer.Argument(metavar="WORK", help="Id, its beginning, or name.")],
+    as_json: Json = False,
+) -> None:
+    """Show one workload: what it asks for, where it ran, and why it is where it is."""
+    client = connect()
+    work = client.workloads.get(find_workload(client, workload, newest=True))
+    if as_json:
+        print_json(encode(work))
+        return
+    _print_facts(work)
+    say("")
+    rows = (
+        (shown_time(one.at), one.attempt or "", one.state, one.reason.sentence) for one in work.transitions
+    )
+    print_table(("When", "Attempt", "State", "Why"), rows, empty="")
+    placed = [(attempt.number, one) for attempt in work.attempts for one in attempt.replicas]
+    if placed:
+        say("")
+        print_table(
+            ("Attempt", "Replica", "Node", "Devices", "Phase", "End"),
+            ((number, one.number, one.node, _devices(one), one.phase, _end(one)) for number, one in placed),
+            empty="",
+        )
+
+
+def _print_facts(work: WorkloadDetail) -> None:
+    spec = work.spec
+    print_facts(
+        {
+            "Name": work.name,
+            "Id": work.id,
+            "State": work.state,
+            "Why": work.reason.sentence,
+            "Command": shlex.join(spec.get("command", [])),
+            "Parameters": [f"{name}={value}" for name, value in spec.get("parameters", {}).items()],
+            "Needs": needs_words(work.resources, work.replicas),
+            "Cores": f"{work.resources.cpu_milli / 1000:g}",
+            "Memory": size_words(work.resources.memory_mib),
+            "Flavor": work.flavor,
+            "Where": work.nodes,
+            "Whose": f"{work.user.name} in {work.organisation.name}",
+            "Priority": f"{work.priority}{'' if work.preemptible else ', stays within the guarantee'}",
+            "Attempts": f"{work.attempt}, {spec['retries']} retries" if spec.get("retries") else work.attempt,
+            "Time limit": f"{spec['time_limit_seconds']} s" if spec.get("time_limit_seconds") else None,
+            "Submitted": shown_time(work.created_at),
+            "Ended": shown_time(work.ended_at),
+            "Exit code": work.exit_code,
+        }
+    )
+
+
+def _devices(replica: ReplicaView) -> str:
+    parts = []
+    for held in replica.devices:
+        size = held.profile or (size_words(held.memory_mib) if held.memory_mib is not None else "")
+        parts.append(f"{held.device} ({size})" if size else held.device)
+    return ", ".join(parts)
+
+
+def _end(replica: ReplicaView) -> str:
+    if replica.end is None:
+        return ""
+    how = f"signal {replica.signal}" if replica.signal is not None else ""
+    how = f"exit code {replica.exit_code}" if replica.exit_code is not None else how
+    return ", ".join(part for part in (replica.end, how, replica.detail) if part)

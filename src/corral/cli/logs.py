@@ -1,0 +1,69 @@
+"""`corral logs`: what work wrote."""
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+from corral_sdk import encode
+from corral_sdk.models import Log
+
+from corral.cli.connection import connect
+from corral.cli.frame import new_app
+from corral.cli.work_names import find_workload
+
+app = new_app()
+
+# A line is rarely longer; a tail that has too few lines is asked for again, whole.
+_LINE_BYTES = 400
+_MOST_TAIL_BYTES = 1024 * 1024
+
+
+@app.command()
+def logs(
+    workload: Annotated[str, typer.Argument(metavar="WORK", help="Id, its beginning, or name.")],
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until it ends.")] = False,
+    replica: Annotated[int, typer.Option(min=0, metavar="N", help="Of this replica.")] = 0,
+    attempt: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Of this attempt. [the last]")
+    ] = None,
+    tail: Annotated[int | None, typer.Option(min=0, metavar="LINES", help="Only the last lines.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per part, each on its line.")
+    ] = False,
+) -> None:
+    """Show what work wrote, or what it writes."""
+    client = connect()
+    work = find_workload(client, workload, newest=True)
+    size = None if tail is None else min(_MOST_TAIL_BYTES, max(1, tail) * _LINE_BYTES)
+    parts = client.workloads.logs(work, attempt=attempt, replica=replica, tail_bytes=size, follow=follow)
+    try:
+        for part in _last_lines(parts, tail) if tail is not None else parts:
+            _show(part, as_json=as_json)
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+def _last_lines(parts: Iterator[Log], lines: int) -> Iterator[Log]:
+    """Cuts the first part, which is the tail, to whole lines."""
+    from dataclasses import replace
+
+    first = next(parts)
+    text = first.text
+    if first.offset:
+        text = text.partition("\n")[2]
+    kept = "".join(text.splitlines(keepends=True)[-lines:]) if lines else ""
+    yield replace(first, text=kept, dropped=0)
+    yield from parts
+
+
+def _show(part: Log, *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(json.dumps(encode(part), ensure_ascii=False) + "\n")
+    else:
+        if part.dropped:
+            sys.stdout.flush()
+            sys.stderr.write(f"[{part.dropped} bytes of output are no longer kept]\n")
+        sys.stdout.write(part.text)
+    sys.stdout.flush()

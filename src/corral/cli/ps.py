@@ -1,0 +1,74 @@
+"""`corral ps`: what runs and what waits."""
+
+from itertools import islice
+from typing import Annotated
+
+import typer
+from corral_sdk import encode
+from corral_sdk.models import Workload
+
+from corral.cli.connection import connect
+from corral.cli.frame import Json, new_app
+from corral.cli.names import find_organisation, find_user
+from corral.cli.output import print_json, print_table, say
+from corral.cli.work_words import needs_words, since_words
+
+app = new_app()
+
+_LIVE = ("queued", "starting", "running", "suspending", "suspended", "stopping")
+
+
+@app.command()
+def ps(
+    ended: Annotated[bool, typer.Option("--all", "-a", help="Also what has ended.")] = False,
+    everyone: Annotated[bool, typer.Option("--everyone", help="Of all whose work you may see.")] = False,
+    user: Annotated[str | None, typer.Option(metavar="USER", help="Of this person.")] = None,
+    org: Annotated[str | None, typer.Option(metavar="ORG", help="Of this organisation and below.")] = None,
+    state: Annotated[
+        list[str] | None, typer.Option(metavar="STATE", help="queued, running, failed, …; repeat it.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many, the newest.")] = 100,
+    as_json: Json = False,
+) -> None:
+    """List work, the newest first. Without options: yours that is not over."""
+    client = connect()
+    others = everyone or user is not None or org is not None
+    listed = client.workloads.list(
+        states=state or (() if ended else _LIVE),
+        user_id=find_user(client, user).id if user else None if others else client.me.get().id,
+        organisation_id=find_organisation(client, org).id if org else None,
+    )
+    items = list(islice(listed, limit + 1))
+    if as_json:
+        print_json(encode(items[:limit]))
+        return
+    columns = ("Id", "Name", *(("Whose",) if others else ()), "State", "Needs", "Where", "Age", "Why")
+    rows = (
+        (
+            each.id,
+            each.name,
+            *((each.user.name,) if others else ()),
+            each.state,
+            needs_words(each.resources, each.replicas),
+            each.nodes,
+            since_words(each.created_at),
+            _why(each),
+        )
+        for each in items[:limit]
+    )
+    print_table(columns, rows, empty=_empty(ended or bool(state)))
+    if len(items) > limit:
+        say(f"There are more: --limit {limit * 10}.")
+
+
+def _why(work: Workload) -> str:
+    """Only what the state alone does not say."""
+    if work.state in ("running", "succeeded") or work.reason.why == "submitted":
+        return ""
+    return work.reason.sentence
+
+
+def _empty(everything: bool) -> str:
+    if everything:
+        return "There is none. Run something: corral run -- echo hello"
+    return "Nothing runs or waits. What has ended: corral ps --all"

@@ -1,0 +1,12 @@
+"""`corral resume`."""
+
+from corral.cli.acts import Works, act
+from corral.cli.frame import Json, new_app
+
+app = new_app()
+
+
+@app.command()
+def resume(workloads: Works, as_json: Json = False) -> None:
+    """Let work go on that was suspended, stopped or has failed."""
+    act("resume", "waits for its turn", workloads, as_json=as_json)

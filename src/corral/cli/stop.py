@@ -1,0 +1,46 @@
+"""`corral stop`."""
+
+from typing import Annotated
+
+import typer
+
+from corral.cli.acts import act_on
+from corral.cli.connection import connect
+from corral.cli.frame import Json, Yes, new_app
+from corral.cli.output import print_json, say
+from corral.cli.refusals import CommandError
+from corral.cli.work_names import find_workloads
+
+app = new_app()
+
+_STOPPABLE = ("queued", "starting", "running", "suspending", "suspended")
+
+
+@app.command()
+def stop(
+    workloads: Annotated[
+        list[str] | None, typer.Argument(metavar="WORK…", help="Ids, their beginnings, or names.")
+    ] = None,
+    all_mine: Annotated[bool, typer.Option("--all-mine", help="All your work that is not over.")] = False,
+    sure: Yes = False,
+    as_json: Json = False,
+) -> None:
+    """Stop work: it is told to save and go, and ended after its grace. corral resume lets it run again."""
+    client = connect()
+    if not all_mine:
+        if not workloads:
+            raise CommandError("What is to be stopped?", remedy="Name it (corral ps), or use --all-mine.")
+        act_on(client, "stop", "is told to stop", find_workloads(client, workloads), as_json=as_json)
+        return
+    if workloads:
+        raise CommandError("--all-mine is all of yours.", remedy="Name some, or use --all-mine alone.")
+    mine = [each.id for each in client.workloads.list(states=_STOPPABLE, user_id=client.me.get().id)]
+    if not mine:
+        if as_json:
+            print_json({"changed": [], "unchanged": [], "refused": []})
+        else:
+            say("Nothing of yours runs or waits.")
+        return
+    if not sure and not typer.confirm(f"Stop all {len(mine)} of your workloads?"):
+        raise CommandError("Nothing was stopped.")
+    act_on(client, "stop", "is told to stop", mine, as_json=as_json)

@@ -1,0 +1,12 @@
+"""`corral suspend`."""
+
+from corral.cli.acts import Works, act
+from corral.cli.frame import Json, new_app
+
+app = new_app()
+
+
+@app.command()
+def suspend(workloads: Works, as_json: Json = False) -> None:
+    """Suspend work: it gives its place back, and keeps what it has saved."""
+    act("suspend", "is told to suspend", workloads, as_json=as_json)

@@ -1,0 +1,32 @@
+"""`corral why`: why work waits."""
+
+from typing import Annotated
+
+import typer
+
+from corral.cli.connection import connect
+from corral.cli.frame import Json, new_app
+from corral.cli.output import print_json, say
+from corral.cli.verdict_words import print_verdict
+from corral.cli.work_names import find_workload
+from corral.cli.work_words import waits
+
+app = new_app()
+
+
+@app.command()
+def why(
+    workload: Annotated[str, typer.Argument(metavar="WORK", help="Id, its beginning, or name.")],
+    as_json: Json = False,
+) -> None:
+    """Say why work waits, when it will probably start and what would help; else, why it is as it is."""
+    client = connect()
+    seen = client.workloads.get(find_workload(client, workload, newest=True))
+    if waits(seen) and seen.wanted == "run":
+        if not as_json:
+            say(f"{seen.name} is {seen.state}. {seen.reason.sentence}")
+        print_verdict(client.workloads.why(seen.id), as_json=as_json)
+    elif as_json:
+        print_json({"result": seen.state, "sentence": seen.reason.sentence, "reason": seen.reason.facts})
+    else:
+        say(f"{seen.name} is {seen.state}. {seen.reason.sentence}")

@@ -1,0 +1,64 @@
+"""How workloads are told of in a few words: what they need, how long ago, with what they ended."""
+
+from datetime import UTC, datetime
+
+from corral_sdk.models import Resources, Workload, WorkloadDetail
+
+__all__ = ["duration_words", "exit_code_of", "needs_words", "since_words", "size_words", "waits"]
+
+STOPPED = 128 + 15
+
+
+def needs_words(resources: Resources, replicas: int) -> str:
+    """`8 GiB GPU`, `2 GPUs`, `4 cores`; with `3x` before it for replicas."""
+    gpu = resources.gpu
+    if gpu is None:
+        cores = resources.cpu_milli / 1000
+        what = f"{cores:g} core" if cores == 1 else f"{cores:g} cores"
+    else:
+        size = ""
+        if gpu.memory_mib is not None:
+            size = size_words(gpu.memory_mib)
+        elif gpu.fraction_milli is not None:
+            size = f"{gpu.fraction_milli / 10:g} %"
+        elif gpu.profile is not None:
+            size = gpu.profile
+        if size:
+            what = f"{gpu.count}x {size} GPU" if gpu.count > 1 else f"{size} GPU"
+        else:
+            what = f"{gpu.count} GPUs" if gpu.count > 1 else "1 GPU"
+    return f"{replicas}x {what}" if replicas > 1 else what
+
+
+def size_words(mib: int) -> str:
+    return f"{mib / 1024:.4g} GiB" if mib >= 1024 else f"{mib} MiB"
+
+
+def since_words(time: datetime | None) -> str:
+    """How long ago: `12 s`, `3 min`, `2 h`, `5 d`."""
+    return "" if time is None else duration_words((datetime.now(UTC) - time).total_seconds())
+
+
+def duration_words(seconds: float) -> str:
+    whole = max(0, int(seconds))
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if whole >= 2 * length or (whole >= length and unit != "d"):
+            return f"{whole // length} {unit}"
+    return f"{whole} s"
+
+
+def exit_code_of(workload: WorkloadDetail) -> int:
+    """The work's own exit code, 128 + the signal that ended it; 1 where it never came to one."""
+    if workload.state == "succeeded":
+        return 0
+    ended = workload.attempts[-1].replicas if workload.attempts else ()
+    for replica in sorted(ended, key=lambda one: one.end != "failed"):
+        if replica.signal is not None:
+            return 128 + replica.signal
+        if replica.exit_code:
+            return replica.exit_code
+    return STOPPED if workload.state == "stopped" else 1
+
+
+def waits(workload: Workload) -> bool:
+    return workload.state in ("queued", "suspended")

@@ -1,0 +1,62 @@
+"""What people write after `corral run`, as the document that the API takes."""
+
+from typing import Any
+
+import pytest
+
+from corral.cli.asking import command_of, gpu_of, name_of, parameters_of, secrets_of, variables_of
+from corral.cli.refusals import CommandError
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("2", {"count": 2}),
+        ("8Gi", {"memory_mib": "8Gi"}),
+        ("2x8Gi", {"count": 2, "memory_mib": "8Gi"}),
+        ("0.5", {"fraction_milli": 500}),
+        (".25", {"fraction_milli": 250}),
+        ("1g.10gb", {"profile": "1g.10gb"}),
+        ("3x1g.10gb", {"count": 3, "profile": "1g.10gb"}),
+        ("1g.10gb+me", {"profile": "1g.10gb+me"}),
+    ],
+)
+def test_amounts_of_gpu(text: str, asked: dict[str, Any]) -> None:
+    assert gpu_of(text) == asked
+
+
+@pytest.mark.parametrize("text", ["", "x", "two", "2x", "x8Gi", "2x2", "1.5", "-1", "2x2x8Gi"])
+def test_what_is_no_amount_of_gpu_is_refused_with_examples(text: str) -> None:
+    with pytest.raises(CommandError) as refused:
+        gpu_of(text)
+    assert "8Gi" in refused.value.remedy
+
+
+def test_python_file_alone_is_run_with_python() -> None:
+    assert command_of(["train.py", "--lr", "1"]) == ["python", "train.py", "--lr", "1"]
+    assert command_of(["./run.sh", "x"]) == ["./run.sh", "x"]
+    assert name_of(["python", "src/train.py", "--lr"]) == "train"
+    assert name_of(["/usr/bin/env", "true"]) == "env"
+
+
+def test_parameters_are_numbers_only_where_they_are_written_as_such() -> None:
+    given = ["lr=0.1", "epochs=3", "fast=true", "name=a=b", "rate=1e-4", "exact=0.10", "zip=007"]
+    assert parameters_of(given) == {
+        "lr": 0.1,
+        "epochs": 3,
+        "fast": True,
+        "name": "a=b",
+        "rate": "1e-4",
+        "exact": "0.10",
+        "zip": "007",
+    }
+    with pytest.raises(CommandError):
+        parameters_of(["lr"])
+
+
+def test_variable_without_a_value_is_that_of_the_caller() -> None:
+    assert variables_of(["A=b=c", "HERE", "EMPTY="], {"HERE": "x"}) == {"A": "b=c", "HERE": "x", "EMPTY": ""}
+    with pytest.raises(CommandError) as refused:
+        variables_of(["GONE"], {})
+    assert "GONE=value" in refused.value.remedy
+    assert secrets_of(["KEY=wandb", "TOKEN"]) == {"KEY": "wandb", "TOKEN": "TOKEN"}

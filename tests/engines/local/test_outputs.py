@@ -1,0 +1,43 @@
+"""Output is found while its directory moves from where runs are to where those that are gone are kept."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from corral.engines.local import layout, outputs
+from corral.engines.local.segments import SegmentWriter
+from corral.engines.reports import LogChunk
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """The directory of an attempt that wrote something."""
+    directory = tmp_path / "here"
+    writer = SegmentWriter(directory / layout.output_name(0))
+    writer.write(b"hello")
+    writer.close()
+    return directory
+
+
+def test_output_is_found_where_it_is(here: Path, tmp_path: Path) -> None:
+    assert outputs.find_output((here, tmp_path / "gone"), 0, 0, 10).data == b"hello"
+    assert outputs.find_output((tmp_path / "nothing", here), 0, 0, 10).data == b"hello"
+
+
+def test_output_that_moves_while_it_is_read_is_read_again(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, moves = outputs.read_output, iter([True])
+
+    def read_after_it_moved(directory: Path, index: int, after: int, limit: int) -> LogChunk:
+        _move(here, tmp_path / "gone", moves)
+        return read(directory, index, after, limit)
+
+    monkeypatch.setattr(outputs, "read_output", read_after_it_moved)
+    assert outputs.find_output((here, tmp_path / "gone"), 0, 0, 10).data == b"hello"
+
+
+def _move(here: Path, there: Path, moves: Iterator[bool]) -> None:
+    if next(moves, False):
+        here.rename(there)
