@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from corral.core.plans import Action, SearchResult
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.doubt import MostLost
-from corral.scheduling.order import Order, queue_key
+from corral.scheduling.order import Order, victim_key
+from corral.scheduling.scores import When
 from corral.scheduling.tree import QueueState
 from corral.scheduling.trial import Judge
 from corral.scheduling.victims import Candidates
@@ -30,11 +31,41 @@ def take_for(
     if cycle.guarantee_refusal(chunk) is not None:
         return SearchResult.NOT_ALLOWED
     works = [work for leaf in candidates.leaves for work in candidates.works(leaf)]
-    chunks = victim_order(cycle, works)
-    for victims in sets_of(chunks):
-        if rehearse(cycle, action, taker, victims, judge):
-            return None
+    order = victim_order(cycle, works)
+    if by_replicas(cycle, action, chunk, order, judge):
+        return None
+    if action is not Action.CONSOLIDATE and by_sets(cycle, action, chunk, order, judge):
+        return None
     return SearchResult.IMPOSSIBLE
+
+
+def by_replicas(cycle: Cycle, action: Action, chunk: Chunk, order: list[Chunk], judge: Judge) -> bool:
+    """Room for the first replica, the first two, four …, and all; a gang of one domain only as a whole."""
+    size = len(chunk.slots)
+    counts = [1 << power for power in range(size) if 1 << power < size] if chunk.work.bond is None else []
+    needed: list[Chunk] = []
+    for count in [*counts, size]:
+        part = Chunk(chunk.work, chunk.slots[:count])
+        mark = cycle.board.mark
+        found = next(
+            (
+                victims
+                for victims in sets_of(order, needed)
+                if rehearse(cycle, action, part, victims, judge, last=count == size)
+            ),
+            None,
+        )
+        if found is None:
+            return False
+        if count < size:
+            touched = {each.work for each in found if any(map(_is_touched, each.slots))}
+            needed = [each for each in found if each.work in touched]
+            cycle.board.undo(mark)
+    return True
+
+
+def _is_touched(slot: Slot) -> bool:
+    return slot.new is not None or not slot.active
 
 
 def victim_order(cycle: Cycle, works: list[WorkState]) -> list[Chunk]:
@@ -66,9 +97,10 @@ def victim_order(cycle: Cycle, works: list[WorkState]) -> list[Chunk]:
                 return None
             leaf, chunk = queue, first
         lost = gone.get(queue, [0, 0, 0])
-        left = [queue.allocated[kind] - lost[kind] - chunk.amount[kind] for kind in range(3)]
-        standing, after = queue_key(queue, queue.allocated), queue_key(queue, left)
-        return (-chunk.work.priority if across else 0, (*standing[:2], *after[2:])), leaf, chunk
+        spots = [slot.spot for slot in chunk.work.slots if slot not in taken]
+        held = [sum(spot.amount[kind] for spot in spots if spot is not None) for kind in range(3)]
+        left = [queue.allocated[kind] - lost[kind] - held[kind] for kind in range(3)]
+        return (-chunk.work.priority if across else 0, victim_key(queue, left)), leaf, chunk
 
     while heads := [found for root in cycle.tree.roots if (found := head(root)) is not None]:
         _, leaf, chunk = max(heads, key=lambda entry: entry[0])
@@ -85,19 +117,27 @@ def _held(work: WorkState, taken: set[Slot]) -> int:
     return sum(slot.active and slot not in taken for slot in work.slots)
 
 
-def sets_of(order: list[Chunk]) -> Iterator[list[Chunk]]:
-    seen: list[int] = []
-    for number, chunk in enumerate(order):
+def sets_of(order: list[Chunk], needed: list[Chunk]) -> Iterator[list[Chunk]]:
+    """Those needed before; then after each other chunk those on one of its nodes as well."""
+    if needed:
+        yield needed
+    others = [chunk for chunk in order if chunk not in needed]
+    for number, chunk in enumerate(others):
         for node in sorted(_nodes(chunk)):
-            yield _touching(order[: number + 1], {node})
-            if node not in seen:
-                seen.append(node)
+            yield [*needed, *_touching(others[: number + 1], {node})]
+
+
+def by_sets(cycle: Cycle, action: Action, chunk: Chunk, order: list[Chunk], judge: Judge) -> bool:
+    """The whole chunk by ever more nodes."""
+    nodes = list(dict.fromkeys(node for each in order for node in sorted(_nodes(each))))
     size = 1
-    while seen:
-        yield _touching(order, set(seen[:size]))
-        if size >= len(seen):
-            return
+    while nodes:
+        if rehearse(cycle, action, chunk, _touching(order, set(nodes[:size])), judge):
+            return True
+        if size >= len(nodes):
+            break
         size *= 2
+    return False
 
 
 def _touching(order: list[Chunk], nodes: set[int]) -> list[Chunk]:
@@ -113,35 +153,39 @@ def _nodes(chunk: Chunk) -> set[int]:
     return {slot.spot.node for slot in chunk.slots if slot.spot is not None}
 
 
-def rehearse(cycle: Cycle, action: Action, taker: WorkState, victims: list[Chunk], judge: Judge) -> bool:
+def rehearse(
+    cycle: Cycle, action: Action, taken: Chunk, victims: list[Chunk], judge: Judge, *, last: bool = True
+) -> bool:
+    """Leaves the board as it is after a success, also where that was not the last."""
     board = cycle.board
     mark = board.mark
     for chunk in victims:
         for slot in chunk.slots:
             board.take(slot)
-    if _place_all(cycle, taker, {chunk.work for chunk in victims}):
+    if _place_all(cycle, taken, {chunk.work for chunk in victims}):
         lost = [
             Chunk(chunk.work, slots)
             for chunk in victims
             if (slots := [slot for slot in chunk.slots if not slot.active])
         ]
         if judge(lost):
-            _write_down(cycle, action, taker, victims)
+            if last:
+                _write_down(cycle, action, taken.work, victims)
             return True
     board.undo(mark)
     return False
 
 
-def _place_all(cycle: Cycle, taker: WorkState, victims: set[WorkState]) -> bool:
+def _place_all(cycle: Cycle, taken: Chunk, victims: set[WorkState]) -> bool:
     order = Order(cycle.works, across=cycle.pool.priority_across_queues)
     placed = False
     while (work := order.pop()) is not None:
-        if work not in victims and work is not taker:
+        if work not in victims and work is not taken.work:
             continue
-        chunk = work.chunk()
+        chunk = taken if work is taken.work else work.chunk()
         assert chunk is not None
-        found = cycle.place(chunk, rehearsal=True, keep=placed) is None
-        if work is taker:
+        found = cycle.place(chunk, when=When.NEXT, keep=placed) is None
+        if chunk is taken:
             placed = found
             if not found:
                 return False

@@ -16,6 +16,7 @@ from corral.scheduling.board import Board
 from corral.scheduling.place import Placer
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.room_mix import Tally, work_class
+from corral.scheduling.scores import When
 from corral.scheduling.tree import QueueState
 from corral.scheduling.work import Chunk, Phase, Slot, WorkState
 
@@ -72,9 +73,9 @@ class World:
         work = WorkState(Workload("w", "all", (group,)), self.queue)
         return Slot("0", work.groups[0], 0, self.request(number))
 
-    def place(self, number: int, *, rehearsal: bool = False) -> Slot | None:
+    def place(self, number: int, *, when: When = When.NOW) -> Slot | None:
         slot = self.slot(number)
-        placed = self.placer.place(Chunk(slot.group.work, [slot]), rehearsal=rehearsal)
+        placed = self.placer.place(Chunk(slot.group.work, [slot]), when=when)
         return slot if placed else None
 
 
@@ -128,12 +129,12 @@ def follow(world: World, steps: list[Step], *, learning: bool = True) -> Mix:
 
 
 def spots(world: World) -> list[object]:
-    """Where each request would go now, and in a rehearsal."""
+    """Where each request would go now, in a rehearsal, and later."""
     found: list[object] = []
     for number in range(len(REQUESTS)):
-        for rehearsal in (False, True):
+        for when in When:
             mark = world.board.mark
-            slot = world.place(number, rehearsal=rehearsal)
+            slot = world.place(number, when=when)
             found.append(None if slot is None else (slot.new, slot.new_phase))
             world.board.undo(mark)
     return found

@@ -5,6 +5,7 @@ import pytest
 from corral.core.queues import Queue, QueuePolicy, Quota
 from corral.core.resources import RESOURCES, Amount, Resource
 from corral.scheduling.divide import INFINITE
+from corral.scheduling.order import queue_key
 from corral.scheduling.tree import CPU, GPU, MEMORY, QueueState, Tree, lowest_common
 
 FIXED = QueuePolicy.FIXED
@@ -119,6 +120,22 @@ def test_what_exceeds_a_bound_in_one_divided_resource_exceeds_it() -> None:
     made = states(queue("a", gpu=Quota(1000), cpu=Quota(1000)))["a"]
     assert not made.exceeds([5, 5, 5], [5, 5, 9])
     assert made.exceeds([5, 5, 5], [5, 6, 5])
+
+
+def test_a_queue_is_over_its_share_only_in_every_resource_that_has_a_quota() -> None:
+    made = states(queue("a", gpu=Quota(1000), cpu=Quota(100)))["a"]
+    made.fair = [1000, 100, 0]
+    assert [queue_key(made, held)[0] for held in ([2000, 100, 0], [1000, 200, 0], [2000, 200, 0])] == [
+        False,
+        False,
+        True,
+    ]
+
+
+def test_a_queue_that_has_all_of_a_resource_is_never_over_its_share() -> None:
+    made = states(queue("a", gpu=Quota(1000), memory=Quota()))["a"]
+    made.fair = [1000, 0, 0]
+    assert not queue_key(made, [2000, 0, 0])[0]
 
 
 def test_siblings_below_the_lowest_common_parent() -> None:

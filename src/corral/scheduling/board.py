@@ -4,7 +4,7 @@ Every move is an entry in a log; `undo(mark)` plays it backwards. Capacity is co
 used now (also by what is leaving), which part of that is leaving, and what is promised on top.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from corral.core.nodes import Node
@@ -102,6 +102,7 @@ class Board:
         self.nodes = [NodeState(node, index) for index, node in enumerate(nodes)]
         self.tainted = _tainted(self.nodes)
         self.dirty: set[int] = set()  # numbers of the nodes that changed since placement last looked
+        self._promised: dict[int, dict[Slot, None]] = {}  # by node, in the order of the promises
         self._log: list[tuple[Callable[[Slot, Spot, Phase], None], Slot, Spot, Phase]] = []
 
     @property
@@ -183,6 +184,33 @@ class Board:
                 return False
         return all(node.devices[index].fits_later(mib, compute) for index, mib, compute in spot.devices)
 
+    def make_way(self, slot: Slot, devices: Sequence[int]) -> bool:
+        """Lets those who were promised the devices that `slot` is leaving have `devices` of its node instead.
+
+        Whole devices of a node are alike, so nobody has to begin again to change them. False, and nothing
+        done, where that does not let it stay.
+        """
+        spot, mark = slot.base, self.mark
+        assert spot is not None
+        if len({device.kind for device in self.nodes[spot.node].node.devices}) > 1:
+            return False
+        own = {index for index, _, _ in spot.devices}
+        others = [index for index in devices if index not in own]
+        for holder in list(self._promised.get(spot.node, ())):
+            given = holder.new
+            assert given is not None
+            if others and not holder.request.sliced and any(index in own for index, _, _ in given.devices):
+                changed = tuple(
+                    (others.pop(0), mib, compute) if index in own and others else (index, mib, compute)
+                    for index, mib, compute in given.devices
+                )
+                self.take(holder)
+                self.give(holder, given._replace(devices=changed), Phase.PROMISED)
+        if self.can_keep(slot):
+            return True
+        self.undo(mark)
+        return False
+
     def shield(self, shield: Shield, sign: int) -> None:
         """Counts what is kept as used, or with -1 no longer; not a move, so it is taken off again by hand."""
         node = self.nodes[shield.node]
@@ -199,12 +227,16 @@ class Board:
 
     def _give(self, slot: Slot, spot: Spot, phase: Phase) -> None:
         slot.new, slot.new_phase = spot, phase
+        if phase is Phase.PROMISED:
+            self._promised.setdefault(spot.node, {})[slot] = None
         self._occupy(spot, phase, 1)
         self._tie(slot, spot, phase, 1)
         self._activate(slot, spot.amount, 1)
 
     def _take_back(self, slot: Slot, spot: Spot, phase: Phase) -> None:
         slot.new = None
+        if phase is Phase.PROMISED:
+            del self._promised[spot.node][slot]
         self._occupy(spot, phase, -1)
         self._tie(slot, spot, phase, -1)
         self._activate(slot, spot.amount, -1)

@@ -48,23 +48,27 @@ class Capacity:
             self._on_empty[request.index] = known
         return known
 
-    def without(self, spots: Iterable[Spot], requests: Iterable[RequestClass]) -> list[Integers]:
-        """How many of each class would fit on each node if `spots` were left too."""
-        left = self._stock().later.copy()
+    def without(
+        self, spots: Iterable[Spot], requests: Iterable[RequestClass], among: Integers | None = None
+    ) -> list[Integers]:
+        """How many of each class would fit on each node, or `among` these, if `spots` were left too."""
+        left = self._stock().later.copy() if among is None else self._stock().later.take(among)
         given = list(spots)
         nodes = [spot.node for spot in given]
+        if among is not None:
+            nodes = np.searchsorted(among, nodes).tolist()
         np.add.at(left.cpu, nodes, [spot.amount.cpu_milli for spot in given])
         np.add.at(left.memory, nodes, [spot.amount.memory_mib for spot in given])
         np.add.at(left.pods, nodes, 1)
-        uses = [(spot.node, *use) for spot in given for use in spot.devices]
+        uses = [(node, *use) for node, spot in zip(nodes, given, strict=True) for use in spot.devices]
         if uses:
             on, device, mib, compute = np.array(uses, np.int64).T
             np.add.at(left.mib, (on, device), mib)
             np.add.at(left.compute, (on, device), compute)
-        for spot in given:
+        for node, spot in zip(nodes, given, strict=True):
             for carving in spot.carvings:
-                left.slices[spot.node, carving.device] |= carving.bits
-        return [self._scores_of(request).rooms(left) for request in requests]
+                left.slices[node, carving.device] |= carving.bits
+        return [self._scores_of(request).rooms(left, among) for request in requests]
 
     def idle(self) -> Amount:
         """What is idle or leaving in sum."""
@@ -78,9 +82,9 @@ class Capacity:
             self._idle = stock.changes, Amount(gpu, int(later.cpu.sum()), int(later.memory.sum()))
         return self._idle[1]
 
-    def untouched_devices(self) -> int:
-        """How many devices nobody will be on."""
-        return int(self._stock().free.sum())
+    def untouched(self) -> Integers:
+        """How many devices of each node nobody will be on."""
+        return self._stock().free
 
     def _nothing_held(self) -> Left:
         if self._empty is None:

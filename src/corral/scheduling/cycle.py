@@ -13,6 +13,7 @@ from corral.scheduling.guards import Guard, Reserved, shielded
 from corral.scheduling.lists import Lists
 from corral.scheduling.place import Placer
 from corral.scheduling.roster import Entry, Roster
+from corral.scheduling.scores import When
 from corral.scheduling.tree import KINDS, QueueState, Tree, resource_of
 from corral.scheduling.work import Chunk, Slot, WorkState
 
@@ -132,24 +133,26 @@ class Cycle:
                     )
         return None
 
-    def place(self, chunk: Chunk, *, rehearsal: bool = False, keep: bool = False) -> Reason | None:
+    def place(self, chunk: Chunk, *, when: When = When.NOW, keep: bool = False) -> Reason | None:
         """Places the chunk under all rules, or says what forbids it."""
         refused = self.refusal(chunk)
         if refused is not None:
             return refused
         mark = self.board.mark
-        found = self.placer.place(chunk, rehearsal=rehearsal, keep=keep)
+        # Where something is kept, it matters which devices were promised.
+        self.placer.exchanging = not self.guards
+        found = self.placer.place(chunk, when=when, keep=keep)
         if found < len(chunk.slots):
             return self.placer.no_room(chunk, found)
         guards = [guard for guard in self.guards if not guard.spares(chunk.work, self.now)]
-        return self._place_guarded(chunk, guards, mark, rehearsal=rehearsal, keep=keep) if guards else None
+        return self._place_guarded(chunk, guards, mark, when=when, keep=keep) if guards else None
 
     def pending(self) -> list[WorkState]:
         """Workloads that could get more, without those that this cycle evicted."""
         return [work for work in self.roster.waiting if not work.evicted_slots and work.chunk() is not None]
 
     def _place_guarded(
-        self, chunk: Chunk, guards: list[Guard], mark: int, *, rehearsal: bool, keep: bool
+        self, chunk: Chunk, guards: list[Guard], mark: int, *, when: When, keep: bool
     ) -> Reason | None:
         """Places a chunk again, beside what is kept for others, if it stands on that and would stay."""
         outlasted = [guard for guard in guards if guard.outlasted_by(chunk.work, self.now)]
@@ -157,7 +160,7 @@ class Cycle:
         if touched:
             self.board.undo(mark)
             with shielded(self.board, outlasted):
-                found = self.placer.place(chunk, rehearsal=rehearsal, keep=keep)
+                found = self.placer.place(chunk, when=when, keep=keep)
             if found < len(chunk.slots):
                 return touched[0].reason(found, len(chunk.slots))
         for guard in guards:

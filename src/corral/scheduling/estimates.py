@@ -16,6 +16,7 @@ from corral.scheduling.guards import Held, Reserved
 from corral.scheduling.order import Order
 from corral.scheduling.reserve import End, ends_of, find_start, release
 from corral.scheduling.runtimes import end_after
+from corral.scheduling.scores import When
 from corral.scheduling.work import WorkState
 
 # How many workloads are looked at, in their order, and how many ends are lived through.
@@ -116,7 +117,7 @@ class _Future:
         while (work := order.pop()) is not None:
             chunk = work.chunk()
             assert chunk is not None
-            reason = cycle.place(chunk, rehearsal=True)
+            reason = cycle.place(chunk, when=When.LATER)
             if reason is None:
                 self._start(work, time)
                 order.push(work)

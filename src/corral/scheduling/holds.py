@@ -15,6 +15,7 @@ from corral.scheduling.board import DeviceState, Shield
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.guards import Held, need_of, owns
 from corral.scheduling.reserve import ends_of, leaving_by, release
+from corral.scheduling.scores import When
 from corral.scheduling.tree import QueueState
 from corral.scheduling.work import Chunk, Slot, Spot
 
@@ -95,7 +96,7 @@ def _somewhere(cycle: Cycle, hold: Hold, owner: QueueState | None) -> Held:
     mark = board.mark
     release(board, ends)
     for slot in chunk.slots:
-        if cycle.placer.place(Chunk(chunk.work, [slot]), rehearsal=True) == 0:
+        if cycle.placer.place(Chunk(chunk.work, [slot]), when=When.LATER) == 0:
             break
     spots = [slot.new for slot in chunk.slots if slot.new is not None]
     board.undo(mark)

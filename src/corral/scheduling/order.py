@@ -24,18 +24,23 @@ def queue_key(queue: QueueState, allocated: Sequence[int], chunk: Amount = NOTHI
     """Where a queue stands that holds `allocated` and would get `chunk` next."""
     divided = queue.divided
     fair, guarantee, allocatable = queue.fair, queue.guarantee, queue.allocatable
-    over = outside = False
-    nothing = bool(divided)
+    over, outside, nothing = queue.ever_over, False, bool(divided)
     with_chunk = without = 0
     for kind in divided:
         held, bound = allocated[kind], allocatable[kind]
-        over = over or held > fair[kind]
+        over = over and held > fair[kind]
         outside = outside or held + chunk[kind] > guarantee[kind]
         nothing = nothing and bound == 0
         with_chunk = max(with_chunk, _share(held + chunk[kind], bound))
         without = max(without, _share(held, bound))
     sizes = tuple(allocatable[kind] if kind in divided else 0 for kind in KINDS)
     return over, outside, -queue.priority, nothing, with_chunk, without, sizes, queue.created, queue.name
+
+
+def victim_key(queue: QueueState, left: Sequence[int]) -> QueueKey:
+    """Where a queue stands as a victim: its share is what would be `left`, all else is as it stands."""
+    standing, after = queue_key(queue, queue.allocated), queue_key(queue, left)
+    return (*standing[:2], *after[2:5], *standing[5:])
 
 
 def key_of(head: Head) -> tuple[int, QueueKey]:

@@ -16,7 +16,7 @@ from corral.scheduling.carve import carve
 from corral.scheduling.demand import Demand
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.room import Room, has_lesson
-from corral.scheduling.scores import Scores
+from corral.scheduling.scores import Scores, When
 from corral.scheduling.stock import Integers, Stock
 from corral.scheduling.topology import Gatherer, Levels, Mask
 from corral.scheduling.work import Chunk, Phase, Slot, Spot
@@ -35,11 +35,12 @@ class Placer:
         self._stock: Stock | None = None
         self._room: Room | None = None
         self._considered = False
+        self.exchanging = True  # whether who was promised devices may get others of the same node
         self.look_again()
 
     def look_again(self) -> None:
         """Forgets what hangs on the labels, taints and sizes of nodes; what is left of each is kept."""
-        self._scores: dict[tuple[int, bool], Scores] = {}
+        self._scores: dict[tuple[int, When], Scores] = {}
         self._demands: dict[DeviceRequest | None, Demand] = {}
         self.levels = Levels(self._pool, [node.node for node in self._board.nodes])
         self.capacity = Capacity(self._scores_of, self._look)
@@ -61,18 +62,17 @@ class Placer:
         fresh = replace(mix, learnt=None)
         return replace(fresh, learnt=Room(stock, fresh).learnt) if has_lesson(fresh, stock) else fresh
 
-    def place(self, chunk: Chunk, *, rehearsal: bool = False, keep: bool = False) -> int:
+    def place(self, chunk: Chunk, *, when: When = When.NOW, keep: bool = False) -> int:
         """Gives every replica of the chunk a spot, or none; returns how many found one.
 
-        In a rehearsal of the next cycle what is leaving counts as gone. With `keep`, a replica that
-        this cycle evicted stays where it was if it still can. If one of
-        them must wait for a release, all wait: a gang starts together.
+        With `keep`, a replica that this cycle evicted stays where it was if it still can. If one of them
+        must wait for a release, all wait: a gang starts together.
         """
         mark = self._board.mark
         if chunk.work.workload.restart_together and any(slot.base is not None for slot in chunk.slots):
-            found = self._put_together(chunk, rehearsal=rehearsal, keep=keep)
+            found = self._put_together(chunk, when=when, keep=keep)
         else:
-            found = self._put_all(chunk, rehearsal=rehearsal, keep=keep)
+            found = self._put_all(chunk, when=when, keep=keep)
         if found < len(chunk.slots):
             self._board.undo(mark)
             return found
@@ -106,18 +106,18 @@ class Placer:
         view = None if ties is None else view_of(slot, ties, self.levels, rehearsal=False)
         return self._scores_of(slot.request).failed_checks(None if view is None else view.allowed)
 
-    def _put_together(self, chunk: Chunk, *, rehearsal: bool, keep: bool) -> int:
+    def _put_together(self, chunk: Chunk, *, when: When, keep: bool) -> int:
         """All stay, or all begin again, as they would in the next cycle."""
         mark = self._board.mark
         if keep and self._keep_all(chunk.slots):
             return len(chunk.slots)
-        found = self._put_all(chunk, rehearsal=rehearsal, keep=False, stay=False)
+        found = self._put_all(chunk, when=when, keep=False, stay=False)
         if found < len(chunk.slots) or not all(_is_back(slot) for slot in chunk.slots):
             return found
         self._board.undo(mark)
         if self._keep_all(chunk.slots):
             return found
-        return self._put_all(chunk, rehearsal=rehearsal, keep=False, stay=False)
+        return self._put_all(chunk, when=when, keep=False, stay=False)
 
     def _keep_all(self, slots: list[Slot]) -> bool:
         mark = self._board.mark
@@ -131,13 +131,13 @@ class Placer:
                 return False
         return True
 
-    def _put_all(self, chunk: Chunk, *, rehearsal: bool, keep: bool, stay: bool = True) -> int:
+    def _put_all(self, chunk: Chunk, *, when: When, keep: bool, stay: bool = True) -> int:
         """Without `stay`, what was evicted gets a new spot even where it could go on."""
         if chunk.work.bond is not None:
             return self._gatherer.put(
                 chunk,
-                lambda slot, mask: self._put(slot, mask, rehearsal=rehearsal, keep=keep, stay=stay),
-                rehearsal=rehearsal,
+                lambda slot, mask: self._put(slot, mask, when=when, keep=keep, stay=stay),
+                rehearsal=when is not When.NOW,
             )
         left = list(chunk.slots)
         if keep and chunk.work.ties is None:
@@ -146,8 +146,8 @@ class Placer:
         matched = stay and chunk.work.ties is None and any(slot.base is not None for slot in left)
         waiting = deque(left)
         while waiting:
-            slot = self._whose_turn(waiting, rehearsal=rehearsal) if matched else waiting[0]
-            if not self._put(slot, None, rehearsal=rehearsal, keep=keep, stay=stay):
+            slot = self._whose_turn(waiting, when=when) if matched else waiting[0]
+            if not self._put(slot, None, when=when, keep=keep, stay=stay):
                 return len(chunk.slots) - len(waiting)
             waiting.remove(slot)
         return len(chunk.slots)
@@ -159,41 +159,50 @@ class Placer:
         self._board.keep(slot)
         return True
 
-    def _whose_turn(self, left: Sequence[Slot], *, rehearsal: bool) -> Slot:
+    def _whose_turn(self, left: Sequence[Slot], *, when: When) -> Slot:
         """The next one, or a member like it that is already where the next one would go."""
         first = left[0]
         if len(left) == 1:
             return first
-        node = self._scores_of(first.request, rehearsal=rehearsal).best()
+        node = self._scores_of(first.request, when=when).best()
         for slot in left:
             alike = slot.request is first.request and slot.group is first.group
             if alike and slot.base is not None and slot.base.node == node and self._board.can_keep(slot):
                 return slot
         return first
 
-    def _put(self, slot: Slot, mask: Mask | None, *, rehearsal: bool, keep: bool, stay: bool) -> bool:
+    def _put(self, slot: Slot, mask: Mask | None, *, when: When, keep: bool, stay: bool) -> bool:
         """Gives one replica a spot, on a node of the mask if there is one."""
         board = self._board
         base = slot.base
         ties = slot.group.work.ties
-        view = None if ties is None else view_of(slot, ties, self.levels, rehearsal=rehearsal)
+        view = None if ties is None else view_of(slot, ties, self.levels, rehearsal=when is not When.NOW)
         if view is not None and view.allowed is not None:
             mask = view.allowed if mask is None else mask & view.allowed
         if keep and base is not None and (mask is None or mask[base.node]) and board.can_keep(slot):
             board.keep(slot)
             return True
-        scores = self._scores_of(slot.request, rehearsal=rehearsal)
+        scores = self._scores_of(slot.request, when=when)
         within = None if mask is None else mask.nonzero()[0]
         node = scores.best(within, None if view is None else view.unmet)
         if node is None:
             return False
-        spot, later = self._spot(node, scores, rehearsal=rehearsal)
+        spot, later = self._spot(node, scores, when=when)
         later = later or (view is not None and view.waits is not None and bool(view.waits[node]))
-        if stay and base is not None and _is_as_good(base, spot, slot) and board.can_keep(slot):
+        if stay and base is not None and _is_as_good(base, spot, slot) and self._can_stay(slot, base, spot):
             board.keep(slot)
         else:
             board.give(slot, spot, Phase.PROMISED if later else Phase.PLACED)
         return True
+
+    def _can_stay(self, slot: Slot, base: Spot, spot: Spot) -> bool:
+        """Whether it can stay on its node, where `spot` would be as good; others may change devices."""
+        if self._board.can_keep(slot):
+            return True
+        alike = not slot.request.sliced and self._board.nodes[base.node].links is None
+        if not alike or not self.exchanging:
+            return False
+        return self._board.make_way(slot, [index for index, _, _ in spot.devices])
 
     def _postpone(self, slots: list[Slot]) -> None:
         for slot in slots:
@@ -202,14 +211,14 @@ class Placer:
                 self._board.take(slot)
                 self._board.give(slot, spot, Phase.PROMISED)
 
-    def _scores_of(self, request: RequestClass, *, rehearsal: bool = False) -> Scores:
+    def _scores_of(self, request: RequestClass, *, when: When = When.NOW) -> Scores:
         """The scores of a class; the arrays behind them show the board as it is now."""
         stock = self._look()
-        key = request.index, rehearsal
+        key = request.index, when
         scores = self._scores.get(key)
         if scores is None:
             demand = self._demand_of(stock, request)
-            scores = Scores(stock, self._room, request, demand, spread=self._spread, rehearsal=rehearsal)
+            scores = Scores(stock, self._room, request, demand, spread=self._spread, when=when)
             self._scores[key] = scores
         return scores
 
@@ -244,14 +253,14 @@ class Placer:
             demand = self._demands[asked] = Demand(stock, request, cuts)
         return demand
 
-    def _spot(self, number: int, scores: Scores, *, rehearsal: bool) -> tuple[Spot, bool]:
+    def _spot(self, number: int, scores: Scores, *, when: When) -> tuple[Spot, bool]:
         """The devices to take on a node, and whether the replica has to wait for any of it."""
         node, request = self._board.nodes[number], scores.request
         links = node.links if request.count and not request.sliced else None
         found, waits = scores.devices_on(number, links)
         if request.profile is not None:
             fitting = [node.devices[index] for index in found]
-            spot, uncarved = carve(node, fitting, request, rehearsal=rehearsal)
+            spot, uncarved = carve(node, fitting, request, rehearsal=when is not When.NOW)
             return spot, waits or uncarved
         devices = found[: request.count]
         scores.chosen(number, devices)

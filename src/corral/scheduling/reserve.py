@@ -8,6 +8,7 @@ from corral.scheduling.board import Board
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.guards import Held, Reserved, need_of, owns, shielded
 from corral.scheduling.runtimes import expected_end
+from corral.scheduling.scores import When
 from corral.scheduling.tree import KINDS
 from corral.scheduling.work import Chunk, Phase, Slot, Spot, WorkState
 
@@ -132,7 +133,7 @@ def _fits(cycle: Cycle, chunk: Chunk) -> bool:
     # Windows are avoided altogether: whether it would be gone by then is not known before its start is.
     held = [guard for guard in cycle.guards if isinstance(guard, Held) and not _may_use(guard, chunk)]
     with shielded(cycle.board, held):
-        return cycle.placer.place(chunk, rehearsal=True) == len(chunk.slots)
+        return cycle.placer.place(chunk, when=When.LATER) == len(chunk.slots)
 
 
 def _too_few(cycle: Cycle, chunk: Chunk, ends: list[End]) -> int:

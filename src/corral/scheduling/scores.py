@@ -6,6 +6,7 @@ before opening one, packing or spreading, name.
 """
 
 from collections.abc import Sequence
+from enum import IntEnum
 
 import numpy as np
 
@@ -17,6 +18,15 @@ from corral.scheduling.requests import RequestClass
 from corral.scheduling.room import Room
 from corral.scheduling.stock import Flags, Integers, Left, Stock
 
+
+class When(IntEnum):
+    """For which time a place is wanted, and so what that which is leaving counts for."""
+
+    NOW = 0  # it has to be waited for
+    NEXT = 1  # in a rehearsal of the next cycle it is gone, but what is idle already is better
+    LATER = 2  # it is gone
+
+
 NOWHERE = 1 << 62
 _LATER = 1 << 61
 _LOSS_SHIFT = 41
@@ -26,10 +36,7 @@ _MOST_DEVICES = (1 << 15) - 1
 
 
 class Scores:
-    """Of one class of requests on every node.
-
-    In a rehearsal what is leaving counts as gone, so nothing has to wait.
-    """
+    """Of one class of requests on every node."""
 
     def __init__(
         self,
@@ -39,7 +46,7 @@ class Scores:
         demand: Demand,
         *,
         spread: bool,
-        rehearsal: bool,
+        when: When,
     ) -> None:
         self.request = request
         self.stock = stock
@@ -47,7 +54,7 @@ class Scores:
         self._room = room
         self._after = np.zeros(0 if room is None else len(stock.differs))  # the value of a node with it
         self._spread = spread
-        self._rehearsal = rehearsal
+        self._when = when
         self._array: Integers = np.full(len(stock.differs), NOWHERE, np.int64)
         self._seen = -1
         self._failed: tuple[int, dict[str, int]] | None = None
@@ -102,7 +109,7 @@ class Scores:
         late = [keys[number] >= NO_FIT for number in at_once]
         fitting = [index for index, number in enumerate(conditions) if keys[number] < NO_FIT]
         ranks = {
-            index: (int(late[index] and not self._rehearsal), keys[conditions[index]]) for index in fitting
+            index: (int(late[index] and self._when is When.NOW), keys[conditions[index]]) for index in fitting
         }
         fitting = (
             sorted(fitting, key=ranks.__getitem__) if links is None else links.best_of(ranks, request.count)
@@ -149,25 +156,26 @@ class Scores:
             candidates &= passes
         return dict(sorted(counts.items()))
 
-    def rooms(self, left: Left) -> Integers:
-        """For how many replicas each node has room."""
+    def rooms(self, left: Left, among: Integers | None = None) -> Integers:
+        """For how many replicas each node has room; `left` is of those `among`, if given."""
         request, demand = self.request, self.demand
+        kind = self.stock.kind if among is None else self.stock.kind[among]
         rooms: Integers = left.pods.copy()
         for have, asked in ((left.cpu, request.cpu_milli), (left.memory, request.memory_mib)):
             if asked:
                 np.minimum(rooms, have // asked, out=rooms)
         if request.count:
-            places = left.mib // demand.mib.take(self.stock.kind)
+            places = left.mib // demand.mib.take(kind)
             if request.sliced and demand.compute.any():
-                asked_compute = np.maximum(demand.compute.take(self.stock.kind), 1)
+                asked_compute = np.maximum(demand.compute.take(kind), 1)
                 np.minimum(places, left.compute // asked_compute, out=places)
             if demand.carvable is not None:
-                np.minimum(places, demand.carvable[self.stock.kind, left.slices], out=places)
+                np.minimum(places, demand.carvable[kind, left.slices], out=places)
             np.maximum(places, 0, out=places)
             enough = (places > 0).sum(axis=1) >= request.count
             np.minimum(rooms, places.sum(axis=1) // request.count * enough, out=rooms)
         if self.allowed is not None:
-            rooms *= self.allowed
+            rooms *= self.allowed if among is None else self.allowed[among]
         return np.maximum(rooms, 0)
 
     def _current(self) -> Integers:
@@ -190,7 +198,7 @@ class Scores:
         keys: Integers = np.zeros((len(among), 0), np.int64)
         if request.count:
             keys = self.demand.array().take(stock.condition.take(among, axis=0))
-        late = self._late(among, keys) if stock.differing and not self._rehearsal else None
+        late = self._late(among, keys) if stock.differing and self._when is not When.LATER else None
         if request.count:
             keys = _least(keys, request.count)
             fits &= keys[:, -1] < NO_FIT
@@ -222,9 +230,13 @@ class Scores:
         ready = (stock.totals_now.take(on, axis=0) >= self._asked).all(axis=1)
         if request.count:
             idle = self.demand.array().take(stock.condition_now.take(on, axis=0)) < NO_FIT
-            at_once = np.where(idle, keys[differs], NO_FIT)
-            ready &= _least(at_once, request.count)[:, -1] < NO_FIT
-            keys[differs[ready]] = at_once[ready]
+            if self._when is When.NEXT:
+                # Who gets which devices of the node is open until they are there.
+                ready &= idle.sum(axis=1) >= request.count
+            else:
+                at_once = np.where(idle, keys[differs], NO_FIT)
+                ready &= _least(at_once, request.count)[:, -1] < NO_FIT
+                keys[differs[ready]] = at_once[ready]
         score[differs[~ready]] = _LATER
         return score
 

@@ -1,9 +1,10 @@
 """The search: which sets of victims are tried for a taker, and in which order.
 
-Victim chunks come one at a time from the victim order; after each, the victims on one node are tried, or
-in one domain where the taker needs one. If that never works, sets of nodes (or domains), grown 1, 2, 4 …,
-with every chunk that touches them. Sets that cannot make enough room, however their nodes were emptied, are
-passed over.
+Room is made for one replica of the taker, then for 2, 4 … and at last for all, each time with what the ones
+before needed. Victim chunks come one at a time from the victim order; after each, the victims on one node
+are tried, or in one domain where the taker needs one. If that never works, sets of nodes (or domains), grown
+1, 2, 4 …, with every chunk that touches them; to consolidate, nobody moves for that. Sets that cannot make
+enough room, however their nodes were emptied, are passed over.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -40,40 +41,135 @@ def take_for(
         return SearchResult.IMPOSSIBLE
     standing = standing_of(cycle, action, chunk)
     known = cycle.lists.failed.get(standing)
-    ended = known or _search(cycle, action, chunk, candidates, judge, most_lost)
+    ended = known or _Search(cycle, action, chunk, candidates, judge, most_lost).run()
     if ended is not None and standing is not None:
         cycle.lists.failed[standing] = ended
     return ended
 
 
-def _search(
-    cycle: Cycle,
-    action: Action,
-    chunk: Chunk,
-    candidates: Candidates,
-    judge: Judge,
-    most_lost: MostLost | None,
-) -> SearchResult | None:
-    domains = cycle.placer.domains_for(chunk)
-    if domains is None:
-        doubt = Doubt(cycle, chunk, candidates, most_lost)
-    else:
-        doubt = DomainDoubt(cycle, chunk, candidates, most_lost, domains)
-    if doubt.needs_many_nodes() and not doubt.could_fit():
-        return SearchResult.IMPOSSIBLE
-    trials = 0
-    order = VictimOrder(cycle.tree, candidates, across=cycle.pool.priority_across_queues)
-    for number, (nodes, victims) in enumerate(_sets(order, domains)):
-        if number == _SETS_BEFORE_DOUBT and not doubt.could_fit():
+class _Search:
+    """For one chunk of one taker."""
+
+    def __init__(
+        self,
+        cycle: Cycle,
+        action: Action,
+        chunk: Chunk,
+        candidates: Candidates,
+        judge: Judge,
+        most_lost: MostLost | None,
+    ) -> None:
+        self._cycle = cycle
+        self._action = action
+        self._chunk = chunk
+        self._candidates = candidates
+        self._judge = judge
+        self._most_lost = most_lost
+        self._domains = cycle.placer.domains_for(chunk)
+        self._doubt = (
+            Doubt(cycle, chunk, candidates, most_lost)
+            if self._domains is None
+            else DomainDoubt(cycle, chunk, candidates, most_lost, self._domains)
+        )
+        self._order: Iterator[Chunk] | None = None  # made when it is needed: saying no must be fast
+        self._come: list[Chunk] = []  # of it, so far
+        self._sets = 0
+        self._trials = 0
+        self._ended: SearchResult | None = None
+
+    def run(self) -> SearchResult | None:
+        if self._doubt.needs_many_nodes() and not self._doubt.could_fit():
             return SearchResult.IMPOSSIBLE
-        if not doubt.could_fit_by(nodes):
-            continue
-        if trials == cycle.config.search_trials:
-            return SearchResult.OUT_OF_BUDGET
-        trials += 1
-        if rehearse(cycle, action, chunk.work, victims(), judge):
+        solved = self._by_replicas() if self._domains is None else self._by_one(self._chunk, []) is not None
+        if not solved and self._ended is None and self._action is not Action.CONSOLIDATE:
+            solved = self._by_sets()
+        return None if solved else self._ended or SearchResult.IMPOSSIBLE
+
+    def _by_replicas(self) -> bool:
+        """Makes room for the first ones of a gang, and from there for more."""
+        slots, needed, count = self._chunk.slots, list[Chunk](), 1
+        while count < len(slots):
+            found = self._by_one(Chunk(self._chunk.work, slots[:count]), needed)
+            if found is None:
+                return False
+            needed, count = found, 2 * count
+        return self._by_one(self._chunk, needed) is not None
+
+    def _by_one(self, part: Chunk, needed: list[Chunk]) -> list[Chunk] | None:
+        """The victims that make room for a part of the taker: `needed`, and those on one node or domain."""
+        doubt = self._doubt
+        if needed or part is not self._chunk:
+            doubt = Doubt(self._cycle, part, self._candidates, self._most_lost, needed)
+        chunks = _Chunks(self._domains)
+        found = self._try(part, doubt, (), partial(chunks.touching, []), needed) if needed else None
+        if found is not None or self._ended is not None:
+            return found
+        known = set(needed)
+        for chunk in self._victims():
+            if chunk in known:
+                continue
+            for node in chunks.add(chunk):
+                touching = partial(chunks.touching, [node])
+                found = self._try(part, doubt, chunks.reach[node], touching, needed)
+                if found is not None or self._ended is not None:
+                    return found
+        return None
+
+    def _by_sets(self) -> bool:
+        """The whole chunk at once, by ever more of the nodes or domains, as they come in victim order."""
+        chunks = _Chunks(self._domains)
+        for chunk in self._victims():
+            chunks.add(chunk)
+        nodes, size = list(chunks.on_node), 1
+        while nodes and self._ended is None:
+            emptied = nodes[:size]
+            reach = set().union(*(chunks.reach[node] for node in emptied))
+            if self._try(self._chunk, self._doubt, reach, partial(chunks.touching, emptied)) is not None:
+                return True
+            if size >= len(nodes):
+                break
+            size *= 2
+        return False
+
+    def _victims(self) -> Iterator[Chunk]:
+        """In victim order, from the beginning."""
+        yield from self._come
+        if self._order is None:
+            across = self._cycle.pool.priority_across_queues
+            self._order = iter(VictimOrder(self._cycle.tree, self._candidates, across=across))
+        for chunk in self._order:
+            self._come.append(chunk)
+            yield chunk
+
+    def _try(
+        self,
+        part: Chunk,
+        doubt: Doubt,
+        nodes: Iterable[int],
+        touching: Callable[[], list[Chunk]],
+        needed: Iterable[Chunk] = (),
+    ) -> list[Chunk] | None:
+        """Rehearses with the victims `needed` and those `touching` the nodes, where that could do.
+
+        Those of them that were needed indeed, if it works.
+        """
+        if self._sets == _SETS_BEFORE_DOUBT and not self._doubt.could_fit():
+            self._ended = SearchResult.IMPOSSIBLE
             return None
-    return SearchResult.IMPOSSIBLE
+        self._sets += 1
+        if not doubt.could_fit_by(nodes):
+            return None
+        victims = touching()
+        if self._action is Action.CONSOLIDATE and not doubt.could_fit_by_moving([*needed, *victims]):
+            return None
+        if not doubt.could_fit_by_losing(victims):
+            return None
+        if self._trials == self._cycle.config.search_trials:
+            self._ended = SearchResult.OUT_OF_BUDGET
+            return None
+        self._trials += 1
+        last = part is self._chunk
+        return rehearse(self._cycle, self._action, part, [*needed, *victims], self._judge, last=last)
 
 
 class _Chunks:
@@ -109,24 +205,6 @@ class _Chunks:
             last[self._chunks[number].work] = number
         numbers = [number for work, end in last.items() for number in self._of_work[work] if number <= end]
         return [self._chunks[number] for number in sorted(numbers)]
-
-
-def _sets(
-    order: Iterable[Chunk], domains: Integers | None
-) -> Iterator[tuple[Iterable[int], Callable[[], list[Chunk]]]]:
-    """Sets of victims, each as the nodes that it touches and a way to have the chunks."""
-    chunks = _Chunks(domains)
-    for chunk in order:
-        for node in chunks.add(chunk):
-            yield chunks.reach[node], partial(chunks.touching, [node])
-    nodes = list(chunks.on_node)
-    size = 1
-    while nodes:
-        emptied = nodes[:size]
-        yield set().union(*(chunks.reach[node] for node in emptied)), partial(chunks.touching, emptied)
-        if size >= len(nodes):
-            return
-        size *= 2
 
 
 def nodes_of(chunk: Chunk) -> list[int]:

@@ -45,6 +45,13 @@ class Left:
         self.compute: Integers = np.full((nodes, devices), -1, np.int64)
         self.slices: Integers = np.zeros((nodes, devices), np.int64)
 
+    def take(self, among: Integers) -> "Left":
+        """Of these nodes alone."""
+        taken = Left(0, 0)
+        for name in self.__slots__:
+            setattr(taken, name, getattr(self, name)[among])
+        return taken
+
     def copy(self) -> "Left":
         copied = Left(*self.mib.shape)
         for name in self.__slots__:
@@ -168,19 +175,16 @@ class Stock:
             self._read_now(node)
 
     def _read_now(self, node: NodeState) -> None:
-        """What can be used at once, without standing in the way of what was promised."""
+        """What can be used at once; of devices what is idle, promised or not."""
         index, now, later = node.index, self._now, self._later
         cpu = now.cpu[index] = min(node.size[0] - node.used[0], int(later.cpu[index]))
         now.memory[index] = min(node.size[1] - node.used[1], int(later.memory[index]))
         now.pods[index] = min(node.size[2] - node.used[2], int(later.pods[index]))
         self.totals_now[index] = cpu if now.pods[index] > 0 else -1, now.memory[index]
         for number, each in enumerate(node.devices):
-            kind, mib, compute, slices = self.conditions[self.condition[index, number]]
-            mib = min(each.memory_mib - each.mib, mib)
-            compute = min(100 - each.compute, compute)
-            if each.grid is not None:
-                slices = each.free_slices(later=False)
-            condition = kind, mib, compute, slices
+            kind = self.kinds_on[index][number]
+            slices = each.free_slices(later=False) if each.grid is not None else 0
+            condition = kind, each.memory_mib - each.mib, 100 - each.compute, slices
             self.condition_now[index, number] = self._numbers.get(condition) or self._number(condition)
 
     def _number(self, condition: tuple[int, int, int, int]) -> int:
@@ -203,6 +207,9 @@ class Stock:
             left.mib = mib.take(condition)
             left.compute = compute.take(condition)
             left.slices = slices.take(condition)
+        # What was promised is not to be had.
+        np.minimum(self._now.mib, self._later.mib, out=self._now.mib)
+        np.minimum(self._now.compute, self._later.compute, out=self._now.compute)
 
 
 def _all_slices(device: DeviceState) -> int:

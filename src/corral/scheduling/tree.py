@@ -21,6 +21,7 @@ class QueueState:
         "children",
         "created",
         "divided",
+        "ever_over",
         "fair",
         "fixed",
         "guarantee",
@@ -67,6 +68,8 @@ class QueueState:
         self.divided = [
             kind for kind in KINDS if self.guarantee[kind] < INFINITE or self.limit[kind] < INFINITE
         ]
+        # Over its share is a queue only in every resource that has a quota: who has all of one never is.
+        self.ever_over = bool(self.divided) and len(self.divided) == len(quotas)
         self.reclaim_min_runtime: int = _inherited(
             queue.reclaim_min_runtime_seconds, parent.reclaim_min_runtime if parent else 0
         )

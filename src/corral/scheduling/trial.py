@@ -8,15 +8,22 @@ from collections.abc import Callable, Sequence
 
 from corral.core.plans import Action
 from corral.scheduling.cycle import Cycle
+from corral.scheduling.scores import When
 from corral.scheduling.turns import Turns
 from corral.scheduling.work import Chunk, Slot, WorkState
 
 Judge = Callable[[Sequence[Chunk]], bool]
 
 
-def rehearse(cycle: Cycle, action: Action, taker: WorkState, victims: Sequence[Chunk], judge: Judge) -> bool:
-    """Whether the taker finds a place and `judge` accepts what is lost; if so, the board shows it."""
-    board = cycle.board
+def rehearse(
+    cycle: Cycle, action: Action, taken: Chunk, victims: Sequence[Chunk], judge: Judge, *, last: bool = True
+) -> list[Chunk] | None:
+    """The victims that move or are lost, if the taker finds a place for `taken` and `judge` accepts it.
+
+    None if not. The board shows the `last` trial; of others, where `taken` are only the first of a gang,
+    nothing remains either.
+    """
+    board, taker = cycle.board, taken.work
     mark = board.mark
     waiting = cycle.lists.waiting()
     for chunk in victims:
@@ -25,12 +32,15 @@ def rehearse(cycle: Cycle, action: Action, taker: WorkState, victims: Sequence[C
     works = {chunk.work for chunk in victims}
     turns = Turns(cycle.tree, waiting, (taker, *works), across=cycle.pool.priority_across_queues)
     nothing_lost = action is Action.CONSOLIDATE
-    if _place_all(cycle, turns, taker, nothing_lost=nothing_lost) and judge(_lost(victims)):
-        _note_takings(cycle, action, taker, victims)
-        cycle.lists.changed((taker, *works))
-        return True
+    touched = None
+    if _place_all(cycle, turns, taken, nothing_lost=nothing_lost) and judge(_lost(victims)):
+        touched = _touched(victims)
+        if last:
+            _note_takings(cycle, action, taker, victims)
+            cycle.lists.changed((taker, *works))
+            return touched
     board.undo(mark)
-    return False
+    return touched
 
 
 def _note_takings(cycle: Cycle, action: Action, taker: WorkState, victims: Sequence[Chunk]) -> None:
@@ -53,16 +63,16 @@ def _note_takings(cycle: Cycle, action: Action, taker: WorkState, victims: Seque
     cycle.takings.setdefault(taker, []).extend(taken)
 
 
-def _place_all(cycle: Cycle, turns: Turns, taker: WorkState, *, nothing_lost: bool) -> bool:
-    """Places the taker and one chunk of each victim; False as soon as one is not placed that must be."""
+def _place_all(cycle: Cycle, turns: Turns, taken: Chunk, *, nothing_lost: bool) -> bool:
+    """Places what is taken and one chunk of each victim; False as soon as one is not placed that must be."""
     taker_placed = False
     while (work := turns.pop()) is not None:
-        chunk = work.chunk()
+        chunk = taken if work is taken.work else work.chunk()
         assert chunk is not None
-        placed = cycle.place(chunk, rehearsal=True, keep=taker_placed) is None
-        if not placed and (nothing_lost or work is taker):
+        placed = cycle.place(chunk, when=When.NEXT, keep=taker_placed) is None
+        if not placed and (nothing_lost or chunk is taken):
             return False
-        taker_placed = taker_placed or work is taker
+        taker_placed = taker_placed or chunk is taken
     return taker_placed
 
 
@@ -74,3 +84,11 @@ def _lost(victims: Sequence[Chunk]) -> list[Chunk]:
         if slots:
             lost.append(Chunk(chunk.work, slots))
     return lost
+
+
+def _touched(victims: Sequence[Chunk]) -> list[Chunk]:
+    """The chunks of workloads of which something is not where it was."""
+    works = {
+        chunk.work for chunk in victims for slot in chunk.slots if slot.new is not None or not slot.active
+    }
+    return [chunk for chunk in victims if chunk.work in works]

@@ -1,7 +1,7 @@
 """Victim order: the normal order from its end, one chunk at a time.
 
-A queue is compared by what it would hold after the victims already taken and its next one. In a queue
-the lowest priority goes first, then what is above its minimum, then the youngest.
+A queue is compared by what it would hold after the chunks already taken and without the next victim, all
+of it. In a queue the lowest priority goes first, then what is above its minimum, then the youngest.
 """
 
 import heapq
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.lists import Giving
-from corral.scheduling.order import Head, key_of, queue_key
+from corral.scheduling.order import Head, key_of, victim_key
 from corral.scheduling.tree import QueueState, Tree
 from corral.scheduling.work import Chunk, Slot, WorkState
 
@@ -135,12 +135,11 @@ class VictimOrder:
         if queue.children:
             heads = (self._head(child) for child in queue.children if self._alive.get(child))
             leaf = max(heads, key=key_of)[1]
-        chunk = self._heaps[leaf][0][1]
+        (_, whole, _, _), chunk = self._heaps[leaf][0]
+        held = chunk.amount if whole else chunk.work.held(self._taken)
         gone = self._gone.get(queue, (0, 0, 0))
-        left = [queue.allocated[kind] - gone[kind] - chunk.amount[kind] for kind in range(3)]
-        # Whether it is over its share is judged as it stands, how far by what it would have left.
-        standing, after = queue_key(queue, queue.allocated), queue_key(queue, left)
+        left = [queue.allocated[kind] - gone[kind] - held[kind] for kind in range(3)]
         rank = -chunk.work.priority if self._across else 0
-        made = (rank, (*standing[:2], *after[2:])), leaf
+        made = (rank, victim_key(queue, left)), leaf
         self._heads[queue] = made
         return made

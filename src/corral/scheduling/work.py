@@ -270,6 +270,12 @@ class WorkState:
 
         return all(reached(group) for group in self.groups)
 
+    def held(self, taken: set[Slot]) -> Amount:
+        """What it is charged for, without the slots `taken`."""
+        return _total(
+            [slot.spot.amount for slot in self.slots if slot.spot is not None and slot not in taken]
+        )
+
     def victim_chunk(self, taken: set[Slot]) -> "Chunk | None":
         """The last replica above the minimum, else the whole gang if all of it is preemptible.
 
