@@ -167,3 +167,26 @@ def test_visits_leave_no_dead_processes_behind(cage: Cage) -> None:
     # A helper that is on its way out when its part is done is reaped with the next.
     assert printed.count("left behind") <= 1
     assert printed.endswith("none the sandbox has ended\n")
+
+
+def test_nothing_of_the_workload_is_loaded_by_what_enters(cage: Cage) -> None:
+    """An engine whose own files lie at a path that also exists inside would load the workload's."""
+    printed = cage.drive("""
+        import sys
+        sys.path.insert(0, "/workspace")
+        planted = box.directory / "workspace" / "planted.py"
+        planted.write_text("open('/workspace/loaded', 'w')")
+        planted.chmod(0o644)
+        real = kernel.empty_bounding_set
+        def careless():
+            try:
+                import planted
+            except ImportError:
+                pass
+            real()
+        kernel.empty_bounding_set = careless
+        running = box.start("sh", "-c", "echo ready; exec sleep 60").release()
+        running.wait_for("ready")
+        print(box.run_visit(running, "sh", "-c", "echo visited; ls"))
+    """)
+    assert printed.strip() == "(0, 'visited\\nplanted.py\\n')"

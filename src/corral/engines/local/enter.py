@@ -15,7 +15,9 @@ import fcntl
 import os
 import socket
 import struct
+import sys
 import termios
+import warnings  # noqa: F401 - loaded now, because os.execvpe wants it when nothing can be loaded
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -136,6 +138,8 @@ def _join_and_fork(
         limit_resources()
         # The workload runs as the same user and will see this process: it must find nothing in it.
         kernel.hide_from_others()
+        # From here on files are the workload's: a module that Python loads late must not come from them.
+        sys.meta_path.clear()
         attempt.join("ipc", "net")
         if inside.outer_user is not None:
             kernel.join(inside.outer_user, "user")
