@@ -107,6 +107,7 @@ class Entering:
 
 def begin(inside: Inside, attempt: Attempt, visit: Visit, stdio: tuple[int, int, int] | None) -> Entering:
     """Starts to enter; `stdio` may be closed by the caller afterwards."""
+    seccomp.program(os.uname().machine)  # made here once instead of by every child
     channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     with theirs:
