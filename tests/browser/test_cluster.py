@@ -11,7 +11,7 @@ from tests.browser.looks import assert_fits_the_screen, assert_translated, each_
 from tests.browser.stories import Story, choose, expect_no_sideways_scroll, open_panel, row
 from tests.databases import in_database, sqlite_url
 from tests.live import LiveCorral
-from tests.zones.machines import machine, see
+from tests.zones.machines import machine, see_in_the_hall
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def story(live_corral: LiveCorral) -> Story:
     seen = (machine("dgx-01"), machine("dgx-02", labels={"rack": "r1"}))
     in_database(
         sqlite_url(live_corral.home / "corral.db"),
-        lambda transaction: see(transaction, *seen, simulated=True),
+        lambda transaction: see_in_the_hall(transaction, *seen),
     )
     return Story(live_corral)
 
@@ -29,8 +29,13 @@ def queue_of(story: Story, name: str) -> Any:
     return next(one for one in story.call("GET", "/queues")["items"] if one["name"] == name)
 
 
+def pool_of(story: Story) -> str:
+    return str(next(one["id"] for one in story.call("GET", "/pools")["items"] if one["name"] == "dgx"))
+
+
 def gpus_of(story: Story, name: str) -> Any:
-    return next(one for one in queue_of(story, name)["quotas"] if one["resource"] == "gpu_milli")
+    quotas = [one for one in queue_of(story, name)["quotas"] if one["pool_id"] == pool_of(story)]
+    return next(one for one in quotas if one["resource"] == "gpu_milli")
 
 
 def type_into(page: Page, cell: str, text: str) -> None:
@@ -42,14 +47,14 @@ def type_into(page: Page, cell: str, text: str) -> None:
 def test_several_queues_are_changed_in_place_and_saved_at_once(admin_page: Page, story: Story) -> None:
     for name in ("Vision Lab", "Robotics"):
         story.organisation(name)
-    admin_page.goto("/queues")
+    admin_page.goto(f"/queues?pool={pool_of(story)}")
     expect(row(admin_page, "Robotics")).to_be_visible()
     type_into(admin_page, "Guarantee of Vision Lab", "4")
     type_into(admin_page, "Limit of Vision Lab", "10")
     type_into(admin_page, "Guarantee of Robotics", "14")
     bar = admin_page.locator(".effect-bar")
     expect(bar).to_contain_text("If you save these 3 changes now")
-    expect(bar).to_contain_text("Guarantees in Corral add up to 18 GPUs, the pool default has 16 GPUs.")
+    expect(bar).to_contain_text("Guarantees in Corral add up to 18 GPUs, the pool dgx has 16 GPUs.")
     type_into(admin_page, "Guarantee of Robotics", "5")
     expect(bar).to_contain_text("nothing over-committed")
     expect(row(admin_page, "Vision Lab").locator("s").first).to_have_text("0")
@@ -65,7 +70,7 @@ def test_change_that_cannot_be_scheduled_says_why_and_is_not_saved(
 ) -> None:
     story.organisation("Teaching")
     watch.allow_answer(422, r"^/api/v1/queues/changes$")
-    admin_page.goto("/queues")
+    admin_page.goto(f"/queues?pool={pool_of(story)}")
     type_into(admin_page, "Limit of Teaching", "1")
     type_into(admin_page, "Guarantee of Teaching", "2")
     bar = admin_page.locator(".effect-bar")

@@ -7,18 +7,17 @@ import pytest
 from tests.cli.running import Corral, Done
 from tests.databases import in_database, sqlite_url
 from tests.live import LiveCorral
-from tests.zones.machines import machine, see
+from tests.zones.machines import machine, see_in_the_hall
 
 numbers = count(1)
 
 
 @pytest.fixture(autouse=True)
 def machines(live_corral: LiveCorral) -> None:
-    """Two machines have been seen, one of them with GPUs that are simulated."""
+    """Two machines with simulated GPUs have been seen, beside this one."""
+    seen = (machine("dgx-01"), machine("dgx-02"))
     url = sqlite_url(live_corral.home / "corral.db")
-    in_database(
-        url, lambda transaction: see(transaction, machine("dgx-01"), machine("dgx-02"), simulated=True)
-    )
+    in_database(url, lambda transaction: see_in_the_hall(transaction, *seen))
 
 
 @pytest.fixture
@@ -32,7 +31,7 @@ def test_machines_and_gpus_are_listed_and_simulated_ones_marked(admin: Corral, d
     shown = admin("nodes").out
     assert "dgx-01" in shown
     assert "8x H100-80GB (simulated)" in shown
-    devices = done("devices", "--pool", "default")
+    devices = done("devices", "--pool", "dgx")
     assert len(devices) == 16
     told = admin("devices").out
     assert "your code computes on the CPU" in told
@@ -49,7 +48,7 @@ def test_node_is_cordoned_by_name(admin: Corral, done: Done) -> None:
 
 def test_pool_is_made_and_changed(admin: Corral, done: Done) -> None:
     name = f"pool-{next(numbers)}"
-    made = done("pool", "create", name, "--label", f"rack={name}", "--reservations", "2")
+    made = done("pool", "create", name, "--zone", "hall", "--label", f"rack={name}", "--reservations", "2")
     assert (made["labels"], made["reservations"]) == ({"rack": name}, 2)
     changed = done("pool", "change", name, "--arrangement", "spreading", "--priority-across-queues")
     assert (changed["arrangement"], changed["priority_across_queues"]) == ("spreading", True)
@@ -63,17 +62,17 @@ def test_several_queues_are_set_at_once(admin: Corral, done: Done, lab: str) -> 
     done("org", "create", below, "--parent", lab)
     changed = done(
         *("queue", "set", lab, "gpu.guarantee=2", "gpu.limit=4", "memory.limit=64Gi", "policy=fixed"),
-        *(below, "gpu.guarantee=1.5", "cpu.weight=3", "priority=5", "--pool", "default"),
+        *(below, "gpu.guarantee=1.5", "cpu.weight=3", "priority=5", "--pool", "dgx"),
     )
     first, second = changed["items"]
-    quotas = {one["resource"]: one for one in first["quotas"] if one["pool_id"] == _default(done)}
+    quotas = {one["resource"]: one for one in first["quotas"] if one["pool_id"] == _hall(done)}
     assert (quotas["gpu_milli"]["guarantee"], quotas["gpu_milli"]["limit"]) == (2000, 4000)
     assert (quotas["memory_mib"]["limit"], first["policy"]) == (65536, "fixed")
     assert second["priority"] == 5
-    tree = admin("queue", "list", "--org", lab, "--pool", "default").out.splitlines()
-    assert tree[0] == "Pool default (local): GPUs 16, simulated"
-    assert tree[1].split() == ["Queue", "Policy", "Priority", "Guarantee", "Limit", "Weight"]
-    assert tree[2].split()[-5:] == ["fixed", "0", "2", "4", "1"]
+    tree = admin("queue", "list", "--org", lab, "--pool", "dgx").out.splitlines()
+    assert tree[0] == "Pool dgx (hall): GPUs 16, simulated"
+    assert tree[1].split() == ["Queue", "Policy", "Priority", "Guarantee", "Limit", "Weight", "Used"]
+    assert tree[2].split()[-6:] == ["fixed", "0", "2", "4", "1", "0"]
     assert tree[3].startswith(f"  {below}")
 
 
@@ -81,22 +80,22 @@ def test_person_gets_a_queue_to_give_something_to(admin: Corral, done: Done, lab
     name = f"queued{next(numbers)}"
     done("user", "create", name, "--org", lab)
     assert "has no queue" in admin("queue", "show", f"{lab}@{name}").err
-    done("queue", "set", f"{lab}@{name}", "gpu.limit=1", "custom-numbers=no", "--pool", "default")
+    done("queue", "set", f"{lab}@{name}", "gpu.limit=1", "custom-numbers=no", "--pool", "dgx")
     shown = done("queue", "show", f"{lab}@{name}")
     assert shown["person"]["name"] == name
     assert shown["custom_numbers"] is False
     assert "Guarantee" in admin("queue", "show", f"{lab}@{name}").out
-    done("queue", "set", f"{lab}@{name}", "gpu.limit=none", "custom-numbers=inherit", "--pool", "default")
+    done("queue", "set", f"{lab}@{name}", "gpu.limit=none", "custom-numbers=inherit", "--pool", "dgx")
     assert done("queue", "show", shown["id"])["custom_numbers"] is None
 
 
 def test_over_commitment_is_said_before_and_after(admin: Corral, lab: str) -> None:
-    words = ("queue", "set", lab, "gpu.guarantee=40", "--pool", "default")
+    words = ("queue", "set", lab, "gpu.guarantee=40", "--pool", "dgx")
     tried = admin(*words, "--dry-run")
     assert "Nothing was changed" in tried.out
     assert "Over-committed: Guarantees of" in tried.out
-    assert "are more than the 16 GPUs of the pool default" in admin(*words).out
-    assert admin("queue", "set", lab, "gpu.guarantee=0", "--pool", "default").code == 0
+    assert "are more than the 16 GPUs of the pool dgx" in admin(*words).out
+    assert admin("queue", "set", lab, "gpu.guarantee=0", "--pool", "dgx").code == 0
 
 
 @pytest.mark.parametrize(
@@ -114,7 +113,7 @@ def test_over_commitment_is_said_before_and_after(admin: Corral, lab: str) -> No
 def test_change_that_cannot_be_is_refused_in_words(
     admin: Corral, lab: str, words: list[str], says: str
 ) -> None:
-    refused = admin("queue", "set", *(word.format(lab=lab) for word in words), "--pool", "default")
+    refused = admin("queue", "set", *(word.format(lab=lab) for word in words), "--pool", "dgx")
     assert refused.code == 1
     assert says in refused.err
 
@@ -136,5 +135,5 @@ def test_flavors_are_made_changed_and_deleted(admin: Corral, done: Done, lab: st
     assert name not in [one["name"] for one in done("flavor", "list")]
 
 
-def _default(done: Done) -> str:
-    return next(str(one["id"]) for one in done("pool", "list") if one["name"] == "default")
+def _hall(done: Done) -> str:
+    return next(str(one["id"]) for one in done("pool", "list") if one["name"] == "dgx")

@@ -62,7 +62,7 @@ async def test_tree_is_listed_parents_first_then_people(campus: Campus) -> None:
     assert by_name["Mei"]["person"] == {"id": mei, "name": "mei", "display_name": "Mei"}
     assert gpu(by_name["Corral"]) == (-1, -1, 1)
     assert gpu(by_name["Mei"]) == (0, -1, 1)
-    assert all(quota["used"] is None for one in items for quota in one["quotas"])
+    assert all(quota["used"] == 0 for one in items for quota in one["quotas"])
     below = await here.tree(organisation=science)
     assert [one["name"] for one in below["items"]] == ["Science", "vision", "Mei"]
 

@@ -1,13 +1,18 @@
 """Machines for tests: what an engine would report, written down."""
 
+from sqlalchemy import insert, select
+
 from corral.core.devices import Device
+from corral.core.ids import Kind, new_id
 from corral.core.nodes import Node
 from corral.engines.interface import DeviceFacts, Inventory, NodeFacts
 from corral.queues.presets import ensure_presets
 from corral.store.database import Transaction
-from corral.zones.service import local_zone, record_inventory
+from corral.zones.service import add_pool, local_zone, record_inventory
+from corral.zones.tables import pool, zone
 
 GPU_MIB = 81920
+HALL_POOL = "dgx"
 
 
 def machine(name: str = "big", gpus: int = 8, *, labels: dict[str, str] | None = None) -> Node:
@@ -18,7 +23,27 @@ def machine(name: str = "big", gpus: int = 8, *, labels: dict[str, str] | None =
 
 def see(transaction: Transaction, *nodes: Node, simulated: bool = False) -> str:
     """What the local engine would have reported, and the flavors that come of it; the zone's id."""
-    zone = local_zone(transaction)
+    local = local_zone(transaction)
+    _report(transaction, local.id, nodes, simulated=simulated)
+    return local.id
+
+
+def see_in_the_hall(transaction: Transaction, *nodes: Node) -> str:
+    """Simulated machines in a zone that no running engine speaks for; the id of its pool."""
+    found = transaction.first(select(pool.c.id, pool.c.zone_id).where(pool.c.name == HALL_POOL))
+    if found is None:
+        zone_id, made = new_id(Kind.ZONE, transaction.now), {"created_at": transaction.now, "generation": 1}
+        transaction.run(
+            insert(zone).values(id=zone_id, name="hall", engine="simulated", mark=zone_id, **made)
+        )
+        pool_id = add_pool(transaction, zone_id, HALL_POOL)
+    else:
+        pool_id, zone_id = found
+    _report(transaction, zone_id, nodes, simulated=True)
+    return pool_id
+
+
+def _report(transaction: Transaction, zone_id: str, nodes: tuple[Node, ...], *, simulated: bool) -> None:
     facts = {
         node.name: NodeFacts(
             operating_system="Debian",
@@ -27,6 +52,5 @@ def see(transaction: Transaction, *nodes: Node, simulated: bool = False) -> str:
         )
         for node in nodes
     }
-    record_inventory(transaction, zone.id, Inventory(1, nodes, facts))
-    ensure_presets(transaction, zone.id)
-    return zone.id
+    record_inventory(transaction, zone_id, Inventory(1, nodes, facts))
+    ensure_presets(transaction, zone_id)

@@ -51,7 +51,7 @@ def shown(number: int | None, resource: str) -> str:
     if number == UNLIMITED:
         return "∞"
     if resource == "memory_mib":
-        return f"{number / 1024:g} GiB" if number % 1024 == 0 or number > 10 * 1024 else f"{number} MiB"
+        return f"{round(number / 1024, 1):g} GiB" if number >= 1024 else f"{number} MiB"
     return f"{number / _WHOLE:g}"
 
 

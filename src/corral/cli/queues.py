@@ -135,15 +135,15 @@ def _print_pool(tree: Queues, pool: QueuePool, resource: str) -> None:
 
 
 def _columns(queues: Any) -> tuple[str, ...]:
-    measured = any(quota.used is not None for each in queues for quota in each.quotas)
-    return ("Guarantee", "Limit", "Weight", *(("Used", "Wanted") if measured else ()))
+    quotas = [quota for each in queues for quota in each.quotas]
+    measured = any(quota.used is not None for quota in quotas)
+    waits = any(quota.wanted is not None for quota in quotas)
+    return ("Guarantee", "Limit", "Weight", *(["Used"] if measured else []), *(["Wanted"] if waits else []))
 
 
 def _numbers(quota: QueueQuota) -> tuple[object, ...]:
     guarantee = "all" if quota.guarantee == -1 else shown(quota.guarantee, quota.resource)
-    use = (
-        () if quota.used is None else (shown(quota.used, quota.resource), shown(quota.wanted, quota.resource))
-    )
+    use = [shown(one, quota.resource) for one in (quota.used, quota.wanted) if one is not None]
     return (guarantee, shown(quota.limit, quota.resource), quota.weight, *use)
 
 

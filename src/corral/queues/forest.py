@@ -132,7 +132,7 @@ class Forest:
             limit=quota.limit,
             weight=quota.weight,
             used=None if use is None else getattr(use.held, resource),
-            wanted=None if use is None else getattr(use.wanted, resource),
+            wanted=None if use is None or use.wanted is None else getattr(use.wanted, resource),
         )
 
     def _warning(self, found: OverCommitment) -> QueueWarning:

@@ -46,6 +46,24 @@ def find_queue(transaction: Transaction, organisation_id: str, user_id: str | No
     return found
 
 
+def may_use_numbers(transaction: Transaction, organisation_id: str, user_id: str) -> bool:
+    """Whether a person's work there may ask for numbers instead of a flavor: what the nearest queue says."""
+    path = transaction.scalar(select(organisation.c.path).where(organisation.c.id == organisation_id))
+    assert path is not None, f"the organisation {organisation_id} is gone"
+    chain = ancestors(path)
+    said = {
+        (row.organisation_id, row.user_id): row.custom_numbers
+        for row in transaction.rows(
+            select(queue.c.organisation_id, queue.c.user_id, queue.c.custom_numbers).where(
+                queue.c.organisation_id.in_(chain), queue.c.custom_numbers.is_not(None)
+            )
+        )
+    }
+    own = (organisation_id, user_id)
+    upwards = [own, *((node_id, None) for node_id in reversed(chain))]
+    return next((said[place] for place in upwards if place in said), True)
+
+
 def ensure_organisation_queues(transaction: Transaction) -> None:
     """Every organisation has a queue; made at start for those that were there before queues were."""
     missing = (

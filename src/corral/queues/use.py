@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from corral.core.queues import Queue
 from corral.core.resources import NOTHING, Amount
@@ -13,13 +14,14 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What the work of a queue holds, and what it waits for."""
+    """What the work of a queue holds, and what it waits for, where that is known."""
 
     held: Amount = NOTHING
-    wanted: Amount = NOTHING
+    wanted: Amount | None = None
 
     def plus(self, other: "Use") -> "Use":
-        return Use(self.held.plus(other.held), self.wanted.plus(other.wanted))
+        known = [one for one in (self.wanted, other.wanted) if one is not None]
+        return Use(self.held.plus(other.held), reduce(Amount.plus, known) if known else None)
 
 
 # The use of the leaves; what they do not name, they do not use.

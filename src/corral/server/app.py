@@ -64,6 +64,7 @@ from corral.usage.samples.levels import Retention
 from corral.usage.samples.routes import router as samples_router
 from corral.usage.samples.sampler import Samples, open_samples
 from corral.workloads.finding import find as find_workload
+from corral.workloads.following import WorkloadsFollow, use_of_queues
 from corral.workloads.output_routes import log_places
 from corral.workloads.output_routes import router as output_router
 from corral.workloads.routes import router as workloads_router
@@ -119,8 +120,9 @@ def create_app(parts: Parts) -> FastAPI:
         cookie=cookie,
         secure=settings.is_tls,
         token_max_days=settings.token_max_days,
-        followers=(QueuesFollow(),),
+        followers=(WorkloadsFollow(), QueuesFollow()),
     )
+    app.state.use_of_queues = use_of_queues
     app.state.engine = parts.engine
     box = SecretBox(parts.keyring)
     files = UploadFiles(settings.home / "uploads", settings.upload_mib)

@@ -13,7 +13,7 @@ from corral.core.refusals import Conflict, Forbidden, Invalid, Refusal
 from corral.identity.lookups import Node, find_node
 from corral.identity.tables import membership, organisation, user
 from corral.queues import flavors
-from corral.queues.service import ensure_queue
+from corral.queues.service import ensure_queue, may_use_numbers
 from corral.store.database import AnyRow, Transaction
 from corral.workloads import finding
 from corral.workloads.machine import Asked
@@ -152,11 +152,16 @@ def _resources(
     transaction: Transaction, caller: Caller, spec: WorkSpec, node: Node
 ) -> tuple[Resources, str | None]:
     if spec.resources is not None:
+        if not may_use_numbers(transaction, node.id, caller.user_id):
+            raise Invalid.field(
+                "body.resources",
+                f"Work of {node.name} chooses a flavor instead of numbers.",
+                _choose_flavor(transaction, caller, node),
+            )
         return spec.resources, None
     if spec.flavor is None:
-        usable = flavors.usable(transaction, caller, node.id)
-        names = ", ".join(one.name for one in usable[:8]) or "none is there yet"
-        raise Invalid.field("body.flavor", "It says nothing of what it needs.", f"Choose a flavor: {names}.")
+        remedy = _choose_flavor(transaction, caller, node)
+        raise Invalid.field("body.flavor", "It says nothing of what it needs.", remedy)
     found = flavors.find(transaction, caller, node.id, spec.flavor)
     devices = found.devices
     gpu = devices and Gpu(
@@ -168,6 +173,11 @@ def _resources(
         models=list(devices.models),
     )
     return Resources(cpu_milli=found.cpu_milli, memory_mib=found.memory_mib, gpu=gpu or None), found.name
+
+
+def _choose_flavor(transaction: Transaction, caller: Caller, node: Node) -> str:
+    names = ", ".join(one.name for one in flavors.usable(transaction, caller, node.id)[:8])
+    return f"Choose a flavor: {names or 'none is there yet'}."
 
 
 def _pool_ids(transaction: Transaction, spec: WorkSpec, zone_id: str) -> list[str]:

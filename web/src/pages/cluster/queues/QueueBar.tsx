@@ -34,14 +34,14 @@ export function QueueBar({ hue, fixed, size, guarantee, limit, used, wanted, wor
 }
 
 /** Once per page; what cannot be drawn yet is not in it. */
-export function QueueLegend({ measured }: { measured: boolean }) {
+export function QueueLegend({ measured, waits }: { measured: boolean; waits: boolean }) {
   const { t } = useTranslation();
   return (
     <ul className="queue-legend" aria-label={t('queues.legend')}>
       <li><span className="swatch owned" />{t('queues.guarantee')}</li>
       {measured && <li><span className="swatch inside" />{t('queues.usedInside')}</li>}
       {measured && <li><span className="swatch borrowed" />{t('queues.borrowed')}</li>}
-      {measured && <li><span className="swatch wanted" />{t('queues.wanted')}</li>}
+      {waits && <li><span className="swatch wanted" />{t('queues.wanted')}</li>}
       <li><span className="swatch wall" />{t('queues.limit')}</li>
     </ul>
   );

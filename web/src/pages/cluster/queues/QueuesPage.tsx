@@ -63,7 +63,7 @@ export default function QueuesPage() {
                 options={data.pools.flatMap((one) => RESOURCES.map((resource) => ({ value: `${one.id} ${resource}`, label: t('queues.poolWhat', { pool: one.name, what: t(`queues.what.${resource}`) }) })))}
               />
               <Input className="find" allowClear prefix={<SearchIcon />} aria-label={t('queues.find')} placeholder={t('queues.find')} value={url.search ?? ''} onChange={(event) => change({ search: event.target.value || undefined })} />
-              <QueueLegend measured={measured} />
+              <QueueLegend measured={measured} waits={data.items.some((queue) => queue.quotas.some((quota) => quota.wanted !== null))} />
             </div>
           )}
           {data && !phone && !editing && <Warnings data={data} />}
