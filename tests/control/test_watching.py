@@ -1,18 +1,26 @@
 """What happens in a zone is shown to Prometheus, and what work reports is kept as long as the work."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from sqlalchemy import select
 
+from corral.control import leases
 from corral.control.counted import count
 from corral.control.reports import keep_reports
+from corral.control.term import Term
+from corral.control.timing import SystemTiming
 from corral.engines.reports import Message, MessageKind
 from corral.usage.clock import microseconds_of
 from corral.usage.metrics.service import curves
 from corral.usage.samples.points import Metric, Point, SeriesKey
+from corral.usage.soundness import find_faults
+from corral.usage.tables import usage_allocation
 from tests.apps import ApiClient
 from tests.campus import Campus
 from tests.control.ground import Ground
+from tests.usage.factories import MINUTE, Machine
 
 AT = microseconds_of(datetime(2026, 11, 15, 9, tzinfo=UTC))
 
@@ -97,3 +105,35 @@ async def test_reports_are_kept_until_the_work_is_deleted(ground: Ground, campus
     assert answer.is_success, answer.text
     await ground.pass_time(20)
     assert await campus.database.read(curves, workload, [], 10) == ([], 0)
+
+
+async def test_what_the_engine_no_longer_has_is_not_kept_alive_by_the_meter(
+    ground: Ground, campus: Campus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A death that nobody recorded yet ends in the ledger when the work was last seen."""
+    clock = Machine()
+    monkeypatch.setattr("corral.control.meter.read_clock", clock.reading)
+    monkeypatch.setattr("corral.control.schedule.read_clock", clock.reading)
+    monkeypatch.setattr("corral.control.reconcile.read_clock", clock.reading)
+    work = await ground.submit(campus.admin, "fragile")
+    await ground.pass_time(10)
+    term = await _meter_term(ground)
+    clock.pass_time(3 * MINUTE)
+    await ground.zone.meter.turn(term)
+    ground.engine.lose("box")
+    clock.pass_time(5 * MINUTE)
+    await ground.zone.meter.turn(term)
+    await ground.settle()
+    entry = await campus.database.read(
+        lambda transaction: transaction.first(
+            select(usage_allocation).where(usage_allocation.c.workload_id == work)
+        )
+    )
+    assert entry.ended_us - entry.opened_us == 3 * MINUTE
+    assert await campus.database.read(find_faults) == []
+
+
+async def _meter_term(ground: Ground) -> Term:
+    name = f"meter/{ground.zone.id}"
+    lease = await ground.campus.database.write(leases.acquire, name, "test", timedelta(days=1))
+    return Term(name, lease, float("inf"), SystemTiming())

@@ -5,7 +5,7 @@ from sqlalchemy import select
 from corral.control.loop import Done, Loop
 from corral.control.recording import split_run
 from corral.control.term import Term
-from corral.engines.interface import Engine
+from corral.engines.interface import Engine, RunPhase
 from corral.store.database import Database, Transaction
 from corral.usage import ledger
 from corral.usage.clock import Reading, read_clock
@@ -31,7 +31,11 @@ class Meter:
         return Loop("meter", self._database, self.turn, PERIOD_SECONDS, zone=self._zone_id)
 
     async def turn(self, term: Term) -> Done:
-        written = await self._database.write(self._beat, term, read_clock())
+        # The clock first: what is there afterwards was there at that moment, too.
+        reading = read_clock()
+        observed = await self._engine.observe()
+        alive = [run.run for run in observed.runs if run.phase is not RunPhase.ENDED]
+        written = await self._database.write(self._beat, term, reading, alive)
         if self._samples is not None:
             usage = await self._engine.usage()
             mark = read_clock().mark
@@ -41,9 +45,9 @@ class Meter:
             await self._samples.store(self._feed.points(usage, mark, self._nodes, workloads))
         return Done(written)
 
-    def _beat(self, transaction: Transaction, term: Term, reading: Reading) -> int:
+    def _beat(self, transaction: Transaction, term: Term, reading: Reading, alive: list[str]) -> int:
         term.check(transaction)
-        return ledger.beat(transaction, self._zone_id, reading)
+        return ledger.beat(transaction, self._zone_id, reading, alive)
 
     def _node_ids(self, transaction: Transaction) -> dict[str, str]:
         rows = transaction.rows(select(node.c.name, node.c.id).where(node.c.zone_id == self._zone_id))
