@@ -43,10 +43,10 @@ def processes_with(words: str) -> list[int]:
     return found
 
 
-def wait_until_there(words: str) -> None:
+def wait_until_there(words: str, count: int = 1) -> None:
     until = time.monotonic() + LIMIT_SECONDS
-    while not processes_with(words):
-        assert time.monotonic() < until, "the process does not come"
+    while len(processes_with(words)) < count:
+        assert time.monotonic() < until, "the processes do not come"
         time.sleep(0.01)
 
 
@@ -130,7 +130,7 @@ async def test_killed_supervisor_is_told_as_lost_once_and_leaves_nothing(local: 
     command = f"(setsid sleep {seconds} &) ; setsid sleep {seconds} & echo started; sleep {seconds}"
     await local.engine.start([local.sized("a", "sh", "-c", command)])
     await local.wrote("a", "started")
-    assert len(processes_with(words)) == 3
+    wait_until_there(words, 3)
     os.kill(local.supervisor("a"), signal.SIGKILL)
     ended = await local.reach("a", RunPhase.ENDED)
     assert (ended.ending, ended.detail) == (Ending.LOST, "its supervisor was killed")

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import corral_sdk
 import pytest
 
 import corral
@@ -45,6 +46,7 @@ def copied(place: Installed) -> Path:
     for package in PACKAGES:
         shutil.copytree(source / package, directory / "corral" / package, ignore=ignore)
     shutil.copy(source / "__init__.py", directory / "corral")
+    shutil.copytree(Path(corral_sdk.__file__).parent, directory / "corral_sdk", ignore=ignore)
     shutil.copytree(
         TESTS / "engines",
         directory / "tests" / "engines",

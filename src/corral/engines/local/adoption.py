@@ -1,6 +1,7 @@
 """What is there already: attempts of an earlier Corral, output that is kept, and what nobody accounts for."""
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,8 +41,11 @@ def find_attempts(house: House) -> Found:
     return found
 
 
-def find_foreign(house: House, known: set[str]) -> tuple[Foreign, ...]:
-    """Directories that cannot be read, and processes in groups of attempts that are not there."""
+def find_foreign(house: House, known: Mapping[str, int]) -> tuple[Foreign, ...]:
+    """Directories that cannot be read, and processes in groups of attempts that are not there.
+
+    `known` has the number of replicas of every known attempt.
+    """
     told = []
     for name in house.shelf.attempts():
         if name in known:
@@ -51,7 +55,7 @@ def find_foreign(house: House, known: set[str]) -> tuple[Foreign, ...]:
         told.append(Foreign(f"run/{name}", f"a directory that is not that of a known attempt{who}"))
     doors = {layout.door_group_name(attempt) for attempt in known}
     groups = doors | {
-        layout.group_name(attempt, index) for attempt in known for index in range(_replicas(house, attempt))
+        layout.group_name(attempt, index) for attempt, count in known.items() for index in range(count)
     }
     told += [
         Foreign(f"group {path.name}", f"{count} processes in a group of no known attempt")
@@ -72,12 +76,6 @@ def discard(house: House, workload: str) -> set[str]:
             house.shelf.discard(spec.attempt)
             removed.add(spec.attempt)
     return removed
-
-
-def _replicas(house: House, attempt: str) -> int:
-    with contextlib.suppress(ValueError, OSError):
-        return len(house.shelf.read_spec(attempt).replicas)
-    return 0
 
 
 def _groups(house: House) -> list[Path]:

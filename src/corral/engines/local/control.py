@@ -59,7 +59,7 @@ class Control:
     def _accept(self) -> None:
         try:
             connection, _ = self._listener.accept()
-        except BlockingIOError:
+        except OSError:
             return
         peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
         if _CREDENTIALS.unpack(peer)[1] not in (0, os.geteuid()):
@@ -113,6 +113,8 @@ class Control:
             reply({"error": str(refused)}, [])
         except (ValueError, KeyError, TypeError, IndexError) as error:
             reply({"error": f"not understood: {error!r}"}, [])
+        except OSError as error:  # no more processes or descriptors: what runs goes on
+            reply({"error": f"this machine cannot: {error.strerror}"}, [])
 
     def _send(self, descriptor: int, line: bytes, descriptors: list[int]) -> None:
         connection, _ = self._connections[descriptor]

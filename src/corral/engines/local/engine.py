@@ -12,6 +12,7 @@ from corral.core.refusals import Conflict, NotFound, Unavailable
 from corral.engines.interface import Cursor, Foreign, Inventory, Observation, RunPhase, Start
 from corral.engines.local import adoption, carrying, measure, runs
 from corral.engines.local.attempts import KnownAttempt
+from corral.engines.local.groups import Group
 from corral.engines.local.house import House, Settings, build_house
 from corral.engines.local.link import Link
 from corral.engines.local.nurseries import Nursery
@@ -83,7 +84,8 @@ class LocalEngine:
         observed = self._told.observe(after, self._foreign)
         if not observed.complete:
             return observed
-        self._foreign = await asyncio.to_thread(adoption.find_foreign, house, set(self._known))
+        known = {name: len(known.spec.replicas) for name, known in self._known.items()}
+        self._foreign = await asyncio.to_thread(adoption.find_foreign, house, known)
         return self._told.observe(None, self._foreign)
 
     async def wait(self, after: Cursor | None, seconds: float) -> None:
@@ -93,12 +95,12 @@ class LocalEngine:
     async def start(self, starts: Sequence[Start]) -> None:
         house = await self._open()
         groups: dict[str, list[Start]] = {}
-        for start in starts:
+        for start in {start.run: start for start in starts}.values():
             groups.setdefault(attempt_of(start), []).append(start)
+        for name, group in groups.items():
+            self._check_whole(name, group)
         # In order: of two that want the same device the first has it.
-        fresh = [
-            self._accept(house, name, group) for name, group in groups.items() if self._is_new(name, group)
-        ]
+        fresh = [self._accept(house, name, group) for name, group in groups.items() if self._is_new(name)]
         await asyncio.gather(*(self._carry_out(house, *accepted) for accepted in fresh))
 
     async def signal(self, runs: Iterable[str], grace_seconds: int) -> None:
@@ -151,8 +153,18 @@ class LocalEngine:
 
     async def usage(self, runs: Iterable[str] | None = None) -> Usage:
         house = await self._open()
-        names = [run for run in (self._places if runs is None else runs) if run in self._told]
-        return await asyncio.to_thread(self._measure, house, names)
+        chosen = list(self._places if runs is None else runs)
+        ended: dict[str, Counters] = {}
+        live: dict[str, Group] = {}
+        for run in chosen:
+            told = self._told.get(run)
+            if told is not None:
+                name, index = self._places[run]
+                if told.phase is RunPhase.ENDED:
+                    ended[run] = told.usage or Counters()
+                else:
+                    live[run] = self._known[name].group(index)
+        return await asyncio.to_thread(measure.everything, house, ended, live, self._held(house))
 
     async def messages(self, after: Mapping[str, int], limit: int = 1000) -> tuple[Message, ...]:
         house = await self._open()
@@ -206,21 +218,21 @@ class LocalEngine:
             self._house = house
             return house
 
-    def _is_new(self, name: str, starts: Sequence[Start]) -> bool:
-        if name not in self._known:
-            return name not in self._gone
-        started = {replica.run for replica in self._known[name].spec.replicas}
-        if not started.issuperset(start.run for start in starts):
-            raise ValueError(f"all replicas of {name} are started by one call; some were started before")
-        return False
+    def _is_new(self, name: str) -> bool:
+        return name not in self._known and name not in self._gone
+
+    def _check_whole(self, name: str, starts: Sequence[Start]) -> None:
+        known = self._known.get(name)
+        if known is not None:
+            started = {replica.run for replica in known.spec.replicas}
+            if not started.issuperset(start.run for start in starts):
+                raise ValueError(f"all replicas of {name} are started by one call; some were started before")
 
     def _accept(
         self, house: House, name: str, starts: Sequence[Start]
     ) -> tuple[KnownAttempt, Sequence[Start], str | None]:
         """From here on it is known, and what it holds is held."""
-        hardware = house.ground.hardware
-        live = [known.spec for known in self._known.values() if not known.ended]
-        refusal = find_refusal(starts, house.ground, held_by(live, hardware))
+        refusal = find_refusal(starts, house.ground, self._held(house))
         try:
             spec = carrying.describe(house, starts, refused=refusal is not None)
         except (BadUpload, TooManyPeople) as error:
@@ -250,6 +262,10 @@ class LocalEngine:
         for index, replica in enumerate(known.spec.replicas):
             record = runs.refused_record(replica.run, because, _now())
             self._told.tell(runs.from_record(known.spec, index, record, _now()))
+
+    def _held(self, house: House) -> dict[str, int]:
+        live = [known.spec for known in self._known.values() if not known.ended]
+        return held_by(live, house.ground.hardware)
 
     def _remember(self, name: str, names: Iterable[str]) -> None:
         self._places |= {run: (name, index) for index, run in enumerate(names)}
@@ -307,26 +323,6 @@ class LocalEngine:
                 raise Unavailable("The supervisor of this run does not answer.", "Try again in a moment.")
             await asyncio.sleep(_LINK_PAUSE_SECONDS)
         return None if known.ended else known.link
-
-    def _measure(self, house: House, names: Iterable[str]) -> Usage:
-        counters: dict[str, Counters] = {}
-        for run in names:
-            name, index = self._places[run]
-            told, known = self._told.get(run), self._known.get(name)
-            if told is None or known is None:
-                continue
-            if told.phase is RunPhase.ENDED:
-                counters[run] = told.usage or Counters()
-            else:
-                counters[run] = runs.counters_from(known.group(index).counters())
-        hardware = house.ground.hardware
-        held = held_by([known.spec for known in self._known.values() if not known.ended], hardware)
-        return Usage(
-            _now(),
-            counters,
-            {hardware.node.name: measure.node_use(house.settings.data)},
-            measure.device_use(hardware, held),
-        )
 
 
 def _now() -> int:

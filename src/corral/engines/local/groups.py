@@ -92,10 +92,11 @@ class Group:
             self._write("freezer", "freezer.state", "FROZEN" if frozen else "THAWED")
 
     def out_of_memory_kills(self) -> int:
-        if self._has_1("memory"):
-            return self._field("memory", "memory.oom_control", "oom_kill")
-        if "memory" in self._bases.controls_2:
-            return self._field(UNIFIED, "memory.events", "oom_kill")
+        with contextlib.suppress(OSError):  # a group that someone removed
+            if self._has_1("memory"):
+                return self._field("memory", "memory.oom_control", "oom_kill")
+            if "memory" in self._bases.controls_2:
+                return self._field(UNIFIED, "memory.events", "oom_kill")
         return 0
 
     def counters(self) -> dict[str, int]:

@@ -1,16 +1,37 @@
 """Counters of the machine, read where the kernel keeps them. It blocks a little: call it in a thread."""
 
 import os
+import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from corral.accelerators import nvidia
+from corral.engines.local.groups import Group
 from corral.engines.local.hardware import Hardware
-from corral.engines.reports import DeviceUsage, NodeUse
+from corral.engines.local.house import House
+from corral.engines.local.runs import counters_from
+from corral.engines.reports import Counters, DeviceUsage, NodeUse, Usage
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _SECTOR_BYTES = 512
 _IDLE_FIELDS = (3, 4)  # idle, iowait
+
+
+def everything(
+    house: House, ended: Mapping[str, Counters], live: Mapping[str, Group], held_mib: Mapping[str, int]
+) -> Usage:
+    """One sample of runs, the machine and its devices."""
+    counters = dict(ended)
+    for run, group in live.items():
+        counters[run] = counters_from(group.counters())
+    hardware = house.ground.hardware
+    return Usage(
+        time.time_ns() // 1000,
+        counters,
+        {hardware.node.name: node_use(house.settings.data)},
+        device_use(hardware, held_mib),
+    )
 
 
 def node_use(data: Path) -> NodeUse:
@@ -33,7 +54,7 @@ def node_use(data: Path) -> NodeUse:
     )
 
 
-def device_use(hardware: Hardware, held_mib: dict[str, int]) -> tuple[DeviceUsage, ...]:
+def device_use(hardware: Hardware, held_mib: Mapping[str, int]) -> tuple[DeviceUsage, ...]:
     """Of every device; what a simulated one holds is what was given away of it."""
     real = any(not device.facts.simulated for device in hardware.devices.values())
     samples = {f"gpu{sample.index}": sample for sample in (nvidia.sample() if real else ())}

@@ -72,7 +72,9 @@ def main() -> None:
     sys.path.append(sys.argv[1])
     import gc
 
-    import corral.engines.local.supervisor  # noqa: F401 - loaded here, so that every fork has it
+    # Loaded here, so that every fork has it.
+    import corral.engines.local.proxy
+    import corral.engines.local.supervisor  # noqa: F401
 
     # What is loaded now is not looked at again: the pages stay shared.
     gc.collect()

@@ -217,7 +217,11 @@ class Supervised:
         last = b""
         self._loop.unwatch(self._pipe)
         with contextlib.suppress(BlockingIOError):
-            while data := os.read(self._pipe, _READ_BYTES):
+            # Without a sandbox something may have got away and write for ever.
+            for _ in range(FLOOD_BYTES // _READ_BYTES):
+                data = os.read(self._pipe, _READ_BYTES)
+                if not data:
+                    break
                 self._output.write(data)
                 last = data
         os.close(self._pipe)
