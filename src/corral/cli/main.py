@@ -48,6 +48,7 @@ _COMMANDS = {
     "run": _Entry("run", "Run a command on the cluster and show its output.", _WORK),
     "apply": _Entry("apply", "Submit work that is described in a file.", _WORK),
     "ps": _Entry("ps", "List what runs and what waits.", _WORK),
+    "top": _Entry("top", "Show what running work uses.", _WORK),
     "logs": _Entry("logs", "Show what work wrote, or what it writes.", _WORK),
     "describe": _Entry("describe", "Show one workload and all that happened to it.", _WORK),
     "why": _Entry("why", "Say why work waits, and what would help.", _WORK),

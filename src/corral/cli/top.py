@@ -1,0 +1,95 @@
+"""`corral top`: what running work uses now."""
+
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+from corral_sdk import Client
+from corral_sdk.models import Workload
+
+from corral.cli.connection import connect
+from corral.cli.frame import Json, new_app
+from corral.cli.output import print_json, print_table
+from corral.cli.work_words import since_words, size_words
+
+app = new_app()
+
+_METRICS = ("cpu_milli", "memory_bytes", "received_bytes_per_second", "sent_bytes_per_second")
+_LATELY = timedelta(minutes=3)
+_MOST = 50
+_WATCH_SECONDS = 5.0
+_MIB = 1024 * 1024
+
+
+@app.command()
+def top(
+    everyone: Annotated[bool, typer.Option("--everyone", help="Of all whose work you may see.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Again and again, until Ctrl-C.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show what running work uses: cores and memory, of how much it was given."""
+    client = connect()
+    whose = None if everyone else client.me.get().id
+    while True:
+        work = list(islice(client.workloads.list(states=("running",), user_id=whose), _MOST))
+        used = [(each, _last(client, each.id)) for each in work]
+        if as_json:
+            print_json([{"id": each.id, "name": each.name, **now} for each, now in used])
+        else:
+            if watch and sys.stdout.isatty():
+                sys.stdout.write("\033[H\033[2J")
+            columns = (
+                "Id",
+                "Name",
+                *(("Whose",) if everyone else ()),
+                "Cores",
+                "Memory",
+                "In",
+                "Out",
+                "Runs",
+            )
+            rows = [_row(each, now, everyone=everyone) for each, now in used]
+            print_table(columns, rows, empty="Nothing runs. What waits: corral ps")
+        if not watch:
+            return
+        try:
+            time.sleep(_WATCH_SECONDS)
+        except KeyboardInterrupt:
+            return
+
+
+def _last(client: Client, work: str) -> dict[str, float | None]:
+    """The newest value of each metric; None where there is none yet."""
+    since = datetime.now(UTC) - _LATELY
+    found = client.samples.query(f"workload:{work}", _METRICS, since=since)
+    newest = {series.metric: series.points[-1].mean for series in found.items if series.points}
+    return {metric: newest.get(metric) for metric in _METRICS}
+
+
+def _row(work: Workload, used: dict[str, float | None], *, everyone: bool) -> list[Any]:
+    given = work.resources
+    cpu, memory = used["cpu_milli"], used["memory_bytes"]
+    cores = "" if cpu is None else f"{cpu / 1000:.2f}"
+    size = "" if memory is None else size_words(round(memory / _MIB))
+    return [
+        work.id,
+        work.name,
+        *([work.user.name] if everyone else []),
+        f"{cores or '-'} of {given.cpu_milli * work.replicas / 1000:g}",
+        f"{size or '-'} of {size_words(given.memory_mib * work.replicas)}",
+        _rate(used["received_bytes_per_second"]),
+        _rate(used["sent_bytes_per_second"]),
+        since_words(work.started_at),
+    ]
+
+
+def _rate(bytes_per_second: float | None) -> str:
+    if bytes_per_second is None:
+        return "-"
+    for unit, size in (("MB/s", 1_000_000), ("kB/s", 1000)):
+        if bytes_per_second >= size:
+            return f"{bytes_per_second / size:.1f} {unit}"
+    return f"{bytes_per_second:.0f} B/s"
