@@ -52,13 +52,13 @@ class QueueRow:
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """`cores` is the whole tree; `visible` names what the caller is shown, in the order of the page."""
+    """`cores` is the whole tree; `visible` says at which place of the page each queue is that is shown."""
 
     caller: Caller
     pools: Mapping[str, Pool]
     cores: Mapping[str, CoreQueue]
     rows: dict[str, QueueRow]
-    visible: tuple[str, ...]
+    visible: Mapping[str, int]
     use: Mapping[Place, Use] | None
 
     def find(self, queue_id: str) -> QueueRow:
@@ -85,9 +85,8 @@ class Forest:
             for pool in self.pools.values()
         }
         found = over_commitments(list(self.cores.values()), sizes)
-        places = {queue_id: place for place, queue_id in enumerate(self.visible)}
-        shown = [one for one in found if one.queue in places]
-        return [self._warning(one) for one in sorted(shown, key=lambda one: places[one.queue])]
+        shown = [one for one in found if one.queue in self.visible]
+        return [self._warning(one) for one in sorted(shown, key=lambda one: self.visible[one.queue])]
 
     def described(self) -> list[Queue]:
         return [self.describe(self.rows[queue_id]) for queue_id in self.visible]
@@ -173,7 +172,7 @@ def read_forest(
         pools,
         {core.name: core for core in cores},
         rows,
-        tuple(row.id for row in seen),
+        {row.id: place for place, row in enumerate(seen)},
         None if use is None else with_those_below(cores, use(transaction)),
     )
 
