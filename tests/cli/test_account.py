@@ -135,3 +135,17 @@ def test_a_secret_is_set_from_standard_input_listed_and_deleted(admin: Corral, d
     done("secret", "delete", "api-key")
     assert "corral secret set" in admin("secret", "list").out
     assert admin("secret", "delete", "api-key").code == 1
+
+
+def test_a_runtime_is_defined_listed_and_deleted(admin: Corral, done: Done, tmp_path: Path) -> None:
+    listed = tmp_path / "requirements.txt"
+    listed.write_text("# for images\nnumpy>=2\n\npillow\n")
+    made = done("runtime", "create", "vision", "scipy", "-r", str(listed), "--no-build")
+    assert (made["requirements"], made["state"]) == (["scipy", "numpy>=2", "pillow"], "defined")
+    assert done("runtime", "create", "vision", "torch", "--no-build")["version"] == 2
+    assert "scikit-learn" in admin("runtime", "list").out
+    done("runtime", "delete", "vision:1")
+    assert [each["version"] for each in done("runtime", "list")["items"]] == [2]
+    done("runtime", "delete", "vision")
+    assert admin("runtime", "delete", "vision").code == 1
+    assert "requirements" in admin("runtime", "create", "unknown").err

@@ -118,6 +118,24 @@ async def test_upload_that_no_work_has_is_kept_for_a_day_after_its_last_use(camp
     assert made(await owner.get("/uploads"))["items"] == []
 
 
+async def test_content_that_is_about_to_go_or_lost_its_file_is_sent_again(campus: Campus) -> None:
+    owner = await campus.token(campus.admin)
+    files: UploadFiles = campus.app.state.upload_files
+    sent = made(await send(owner))
+
+    async def known() -> list[str]:
+        found = made(await owner.get("/uploads", params={"sha256": sent["sha256"]}))["items"]
+        return [one["id"] for one in found]
+
+    assert await known() == [sent["id"]]
+    campus.clock.advance(hours=13)
+    assert await known() == []
+    assert made(await send(owner))["id"] == sent["id"]
+    assert await known() == [sent["id"]]
+    files.path(sent["sha256"]).unlink()
+    assert await known() == []
+
+
 async def test_files_are_swept_when_no_row_speaks_of_them(campus: Campus, settings: Settings) -> None:
     files: UploadFiles = campus.app.state.upload_files
     kept = made(await send(campus.admin))["sha256"]

@@ -44,11 +44,18 @@ async def upload_directory(
 async def list_my_uploads(
     database: Db,
     caller: Runner,
+    files: Annotated[UploadFiles, Depends(_files)],
     sha256: Annotated[
-        str | None, Query(pattern="^[0-9a-f]{64}$", description="Only the one with this content.")
+        str | None,
+        Query(
+            pattern="^[0-9a-f]{64}$",
+            description="Only the one with this content, if it need not be sent again.",
+        ),
     ] = None,
 ) -> Uploads:
     """Your uploads, newest first."""
+    if sha256 is not None and not files.path(sha256).exists():
+        return Uploads(items=[])  # its file went with a restored backup or a lost disk
     return await database.read(uploads.list_uploads, caller, sha256)
 
 

@@ -19,7 +19,7 @@ upload = Table(
     Column("unpacked_bytes", BigInteger, nullable=False),
     Column("entries", Integer, nullable=False),
     Column("created_at", Instant, nullable=False),
-    Column("used_at", Instant, nullable=False, comment="when it was last sent or asked for"),
+    Column("used_at", Instant, nullable=False, comment="when it was last sent or given to work"),
     Index("uq_upload_user_id_sha256", "user_id", "sha256", unique=True),
 )
 

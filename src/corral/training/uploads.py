@@ -60,13 +60,12 @@ def add(transaction: Transaction, caller: Caller, arrived: Arrived) -> Upload:
 
 
 def list_uploads(transaction: Transaction, caller: Caller, sha256: str | None) -> Uploads:
-    """The caller's own, newest first; with `sha256`, the one with this content."""
-    rows = transaction.rows(
-        select(upload)
-        .where(upload.c.user_id == caller.user_id, *([] if sha256 is None else [upload.c.sha256 == sha256]))
-        .order_by(upload.c.id.desc())
-        .limit(MOST_UPLOADS)
-    )
+    """The caller's own, newest first; with `sha256`, the one with this content, if it lasts a while."""
+    wanted = select(upload).where(upload.c.user_id == caller.user_id)
+    if sha256 is not None:
+        # Whoever asks this wants to submit work with it soon; one that is about to go is sent again.
+        wanted = wanted.where(upload.c.sha256 == sha256, upload.c.used_at > transaction.now - KEPT / 2)
+    rows = transaction.rows(wanted.order_by(upload.c.id.desc()).limit(MOST_UPLOADS))
     return Uploads(items=[_shown(row) for row in rows])
 
 

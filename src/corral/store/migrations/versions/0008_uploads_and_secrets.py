@@ -51,7 +51,9 @@ def upgrade() -> None:
         sa.Column("unpacked_bytes", sa.BigInteger(), nullable=False),
         sa.Column("entries", sa.Integer(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("used_at", sa.BigInteger(), nullable=False, comment="when it was last sent or asked for"),
+        sa.Column(
+            "used_at", sa.BigInteger(), nullable=False, comment="when it was last sent or given to work"
+        ),
         sa.ForeignKeyConstraint(["user_id"], ["user_account.id"], name=op.f("fk_upload_user_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_upload")),
     )
