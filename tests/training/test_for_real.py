@@ -132,7 +132,8 @@ async def test_built_runtime_is_used_read_only_and_goes_with_its_build(
     local: LocalPlace, upload: Path, tmp_path: Path
 ) -> None:
     await build(local, tmp_path)
-    assert sorted(one.name for one in (local.directory / "data/runtimes/build").iterdir()) == ["env"]
+    left = {one.name for one in (local.directory / "data/workspaces/build").iterdir()}
+    assert left == {"demo-1.0-py3-none-any.whl", "env"}
 
     look = "import sys, demo; print(sys.prefix, demo.WORD); open(sys.prefix + '/mine', 'w')"
     use = starts(local, upload, command=["python", "-c", look], runtime="any:1")[0]
@@ -141,7 +142,7 @@ async def test_built_runtime_is_used_read_only_and_goes_with_its_build(
     used = await local.reach("work-1-0", RunPhase.ENDED)
     output = await local.output("work-1-0")
     assert used.ending is Ending.FAILED
-    assert "/runtimes/build/env from the runtime\n" in output
+    assert "/workspaces/build/env from the runtime\n" in output
     assert "Read-only file system" in output
 
     for run in ("build-1-0", "work-1-0"):

@@ -13,9 +13,8 @@ class Task:
     tar archive) is unpacked there once, and it is the working directory. `home` shows the owner's home
     directory. `network` opens the way out.
 
-    A workload that `builds` has one more directory, which is kept until the workload is discarded: it makes a
-    Python environment there. `runtime` is such a workload: its environment is there, read-only and first on
-    PATH.
+    A workload that `builds` makes a Python environment in its workspace, where CORRAL_BUILD says. `runtime`
+    names such a workspace: its environment is there, read-only and first on PATH, until it is discarded.
 
     `secrets` are environment variables that are never written down: they travel through a pipe.
     `resume` says that the workload ran before and should go on where it stopped.

@@ -12603,7 +12603,7 @@ export interface operations {
     list_my_uploads: {
         parameters: {
             query?: {
-                /** @description Only the one with this content. */
+                /** @description Only the one with this content, if it need not be sent again. */
                 sha256?: string | null;
             };
             header?: never;

@@ -64,8 +64,6 @@ def _prepare(house: House, spec: Spec, starts: Sequence[Start]) -> str | None:
         house.workspaces.provide(task.workspace, spec.uid, task.upload, most_bytes)
         if task.home:
             house.workspaces.provide_home(task.owner, spec.uid)
-        if task.builds:
-            house.workspaces.provide_runtime(task.workspace, spec.uid)
         if spec.runtime is not None and not Path(spec.runtime).is_dir():
             return "its runtime is no longer there: build it again"
         if task.builds and house.ground.tools.uv is None:

@@ -198,8 +198,8 @@ class Supervisor:
         binds = [Bind(str(self._sockets / str(replica.index)), layout.INSIDE_RUNTIME, writable=True)]
         binds += [Bind(source, target) for source, target in self.spec.shown]
         if self.spec.builds is not None:
-            place = str(Path(self.spec.builds).parent)
-            binds.append(Bind(place, place, writable=True))
+            # An environment works only where it was made; there its users find it, too.
+            binds.append(Bind(self.spec.workspace, self.spec.workspace, writable=True))
         if self.spec.runtime is not None and (interpreter := interpreter_bind(self.spec.runtime)):
             binds.append(interpreter)
         return Sandbox(

@@ -19,8 +19,7 @@ class Workspaces:
     def __init__(self, data: Path) -> None:
         self.root = data / "workspaces"
         self._homes = data / "homes"
-        self._runtimes = data / "runtimes"
-        for directory in (self.root, self._homes, self._runtimes):
+        for directory in (self.root, self._homes):
             directory.mkdir(mode=0o711, exist_ok=True)
             directory.chmod(0o711)
 
@@ -57,28 +56,14 @@ class Workspaces:
             _give(home, uid)
         return home
 
-    def runtime(self, name: str) -> Path:
-        """The directory of the environment that the workload so named builds or has built."""
-        if not is_name(name):
-            raise BadUpload(f"{name!r} cannot be the name of a runtime")
-        return self._runtimes / name
-
     def environment(self, name: str) -> Path:
-        """The environment itself: it can be made anew, which its directory cannot while it is bound."""
-        return self.runtime(name) / "env"
-
-    def provide_runtime(self, name: str, uid: int) -> Path:
-        place = self.runtime(name)
-        if not place.is_dir():
-            place.mkdir(mode=_OWN)
-            _give(place, uid)
-        return place
+        """Where a workload with this workspace builds an environment, or has built it."""
+        return self.workspace(name) / "env"
 
     def remove(self, name: str) -> None:
-        """The workspace, and the environment that was built with it."""
-        for place in (self.workspace(name), self.runtime(name)):
-            if place.is_dir():
-                shutil.rmtree(place)
+        place = self.workspace(name)
+        if place.is_dir():
+            shutil.rmtree(place)
 
     def tidy(self) -> None:
         """Removes what an interrupted unpacking left."""
