@@ -1,5 +1,6 @@
 """Examples on this machine: real processes in real sandboxes, with the SDK that Corral puts there."""
 
+import json
 import zipfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -106,32 +107,34 @@ def wheel(where: Path) -> None:
         file.writestr(f"{meta}/RECORD", "")
 
 
-async def build(local: LocalPlace, tmp_path: Path) -> None:
-    """As a runtime is built, of a package that lies in the workspace."""
-    (tmp_path / "given").mkdir()
-    wheel(tmp_path / "given")
-    with (tmp_path / "given.tar").open("wb") as file:
-        pack(tmp_path / "given", file)
+async def build(local: LocalPlace, given: Path, requirement: str) -> str:
+    """Builds a runtime of a package that lies in the workspace; what it wrote."""
+    archive = given.with_suffix(".tar")
+    with archive.open("wb") as file:
+        pack(given, file)
     spec = {
-        "requirements": ["demo @ file:///workspace/demo-1.0-py3-none-any.whl"],
+        "requirements": [requirement],
         "resources": {"cpu_milli": 1000, "memory_mib": 512},
         "time_limit_seconds": 60,
     }
     row = SimpleNamespace(id="build", name="runtime demo:1", user_id="someone", spec=spec)
     task = RuntimeKind().tasks(None, row, [SimpleNamespace(number=0)])[0]  # type: ignore[arg-type, list-item]
-    task = replace(task, upload=tmp_path / "given.tar")
+    task = replace(task, upload=archive)
     await local.engine.start([Start("build-1-0", "build", "build-0", 1, local.node, (), task)])
     built = await local.reach("build-1-0", RunPhase.ENDED)
     output = await local.output("build-1-0")
     assert built.ending is Ending.SUCCEEDED, output
-    assert "demo @ file:///workspace" in output
     assert output.endswith("The runtime is ready.\n")
+    return output
 
 
 async def test_built_runtime_is_used_read_only_and_goes_with_its_build(
     local: LocalPlace, upload: Path, tmp_path: Path
 ) -> None:
-    await build(local, tmp_path)
+    (tmp_path / "given").mkdir()
+    wheel(tmp_path / "given")
+    output = await build(local, tmp_path / "given", "demo @ file:///workspace/demo-1.0-py3-none-any.whl")
+    assert "demo @ file:///workspace" in output
     left = {one.name for one in (local.directory / "data/workspaces/build").iterdir()}
     assert left == {"demo-1.0-py3-none-any.whl", "env"}
 
@@ -153,3 +156,56 @@ async def test_built_runtime_is_used_read_only_and_goes_with_its_build(
     refused = await local.reach("work-2-0", RunPhase.ENDED)
     assert refused.ending is Ending.REFUSED
     assert "runtime is no longer there" in refused.detail
+
+
+HOSTILE = """
+import json, os, pathlib, zipfile
+
+def look(path):
+    try:
+        return os.listdir(path) if os.path.isdir(path) else open(path).read()
+    except OSError as error:
+        return type(error).__name__
+
+def build_wheel(directory, config_settings=None, metadata_directory=None):
+    paths = json.loads(pathlib.Path("paths.json").read_text())
+    found = {path: look(path) for path in paths} | {"uid": os.getuid(), "pids": len(look("/proc"))}
+    name = "hostile-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(directory, name), "w") as file:
+        file.writestr("hostile.py", "FOUND = " + repr(found))
+        meta = "hostile-1.0.dist-info/"
+        file.writestr(meta + "METADATA", "Metadata-Version: 2.1\\nName: hostile\\nVersion: 1.0\\n")
+        file.writestr(meta + "WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        file.writestr(meta + "RECORD", "")
+    return name
+"""
+
+
+async def test_package_that_runs_code_while_it_is_installed_sees_nothing(
+    local: LocalPlace, upload: Path, tmp_path: Path
+) -> None:
+    """What a `setup.py` would do."""
+    await local.engine.start([local.sized("neighbour", "sleep", "600")])
+    await local.reach("neighbour", RunPhase.RUNNING)
+    data = local.directory / "data"
+    (data / "keys").write_text("the key of everything")
+    paths = [str(data / "keys"), str(data), str(data / "workspaces/neighbour"), "/root", "/etc/shadow"]
+    package = tmp_path / "given" / "hostile"
+    package.mkdir(parents=True)
+    (package / "paths.json").write_text(json.dumps(paths))
+    (package / "backend.py").write_text(HOSTILE)
+    (package / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+        '[project]\nname = "hostile"\nversion = "1.0"\n'
+    )
+    await build(local, tmp_path / "given", "hostile @ file:///workspace/hostile")
+    show = "import hostile, json; print(json.dumps(hostile.FOUND))"
+    use = starts(local, upload, command=["python", "-c", show], runtime="any:1")[0]
+    assert use.task is not None
+    await local.finish(replace(use, task=replace(use.task, runtime="build")))
+    found = json.loads(await local.output("work-1-0"))
+    assert found.pop("uid") != 0
+    assert found.pop("pids") < 100
+    # Of the data directory it sees the way to its own place, and what Corral put there for it.
+    assert sorted(found.pop(str(data))) == ["tools", "workspaces"]
+    assert set(found.values()) == {"FileNotFoundError"}

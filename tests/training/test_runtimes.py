@@ -37,6 +37,8 @@ async def test_runtime_is_built_as_work_of_its_owner_and_used(ground: Ground) ->
 
     await ground.pass_time(120)
     assert await states(admin) == {"own:1": "ready"}
+    shown = made(await admin.post("/training/preview", _work("x", command=["python", "a.py"], runtime="own")))
+    assert shown["command"] == ["python", "a.py"]
     used = await ground.submit(admin, "uses", runtime="own")
     await ground.settle()
     task = ground.started[-1].task

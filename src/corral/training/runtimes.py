@@ -135,7 +135,6 @@ def check(transaction: Transaction, caller: Caller, wanted: str) -> str:
     chosen = [row for row in rows if not version or str(row.version) == version]
     ready = next((row for row in chosen if _state(row) == "ready"), None)
     if ready is not None:
-        transaction.run(update(runtime).where(runtime.c.id == ready.id).values(used_at=transaction.now))
         return pinned(ready)
     if not chosen:
         remedy = f"Make it: corral runtime create {name}."

@@ -21,6 +21,7 @@ SET_AT_START = (
     "CUDA_VISIBLE_DEVICES",
     "MASTER_ADDR",
     "MASTER_PORT",
+    "PYTHONPATH",
 )
 # The program that starts one process for each GPU; the engine puts the SDK on the module path.
 LAUNCHER = ("python3", "-m", "corral_sdk.launch", "--")
