@@ -1,14 +1,17 @@
 """What replicas execute, shown beforehand and carried out the same."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from corral.training.spec import TrainingSpec
 from corral.training.tasks import command_line
 from tests.campus import made, refused
 from tests.control.ground import Ground
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 NEEDS = {"cpu_milli": 1000, "memory_mib": 1024}
 
 
@@ -41,6 +44,14 @@ def test_command_line_has_interpreter_parameters_and_launcher(given: Any, line: 
 def test_variables_of_corral_cannot_be_given(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} is set by Corral"):
         spec(environment={name: "1"})
+
+
+@pytest.mark.parametrize("name", ["hello", "count", "gang"])
+def test_document_of_an_example_is_whole(name: str) -> None:
+    document = yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text())
+    read = TrainingSpec.model_validate(document)
+    assert (read.name, (EXAMPLES / read.command[0]).is_file()) == (name, True)
+    assert read.resources is not None
 
 
 async def test_preview_is_what_replicas_are_started_with(ground: Ground) -> None:
