@@ -169,6 +169,18 @@ def test_next_attempt_finds_the_last_checkpoint(listener: Listener) -> None:
     assert inside(ask, listener, CORRAL_RESUME="1").stdout == "True None\n"
 
 
+def test_what_a_program_inside_needs_is_small(tmp_path: Path) -> None:
+    """The client with its HTTP is imported by those who use it."""
+    there = "print('http.client' in sys.modules)"
+    program = f"import sys; {there}; corral_sdk.Client; {there}"
+    assert run(program, tmp_path).stdout == "False\nTrue\n"
+    assert run("corral_sdk.nothing", tmp_path).returncode == 1
+
+
+def test_everything_that_is_promised_is_there(tmp_path: Path) -> None:
+    assert run("for name in corral_sdk.__all__: getattr(corral_sdk, name)", tmp_path).returncode == 0
+
+
 def started(program: str, listener: Listener) -> "subprocess.Popen[str]":
     environment = dict(os.environ) | {"CORRAL_SOCKET": str(listener.path)}
     made = subprocess.Popen(
