@@ -7,7 +7,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from corral.server.settings import Settings
+from corral.training import uploads
 from corral.training.upload_files import UploadFiles
 from corral.training.uploads import forget_unused, known_contents
 from tests.apps import ApiClient
@@ -75,6 +78,18 @@ async def test_upload_has_a_bound_of_its_own(campus: Campus, settings: Settings)
     answer = await campus.admin.request("POST", "/uploads", content=b"x", headers=headers)
     refused(answer, 413, "too-large")
     assert len(files_of(settings)) == 1
+
+
+async def test_person_keeps_so_many_and_so_much(campus: Campus, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(await send(campus.admin))
+    monkeypatch.setattr(uploads, "MOST_UPLOADS", 1)
+    problem = refused(await send(campus.admin, tar_of(entry("b"))), 409)
+    assert "Delete work" in problem["remedy"]
+    monkeypatch.setattr(uploads, "MOST_UPLOADS", 500)
+    monkeypatch.setattr(uploads, "MOST_AT_THE_BOUND", 0)
+    refused(await send(campus.admin, tar_of(entry("b"))), 409)
+    monkeypatch.undo()
+    made(await send(campus.admin, tar_of(entry("b"))))
 
 
 async def test_stranger_sends_nothing(visitor: ApiClient, settings: Settings) -> None:
@@ -146,9 +161,13 @@ async def test_files_are_swept_when_no_row_speaks_of_them(campus: Campus, settin
     long_ago = time.time() - 7200
     left = settings.home / "uploads" / ".new-interrupted"
     left.write_bytes(b"half")
+    arriving = settings.home / "uploads" / ".new-arriving"
+    arriving.write_bytes(b"a piece")
+    ten_minutes_ago = time.time() - 600
+    os.utime(arriving, (ten_minutes_ago, ten_minutes_ago))
     for path in (left, files.path(kept), files.path(gone["sha256"])):
         os.utime(path, (long_ago, long_ago))
 
     assert files.sweep(await campus.database.read(known_contents), 100) == 2
-    assert files_of(settings) == sorted([kept, young["sha256"]])
+    assert files_of(settings) == sorted([arriving.name, kept, young["sha256"]])
     assert UploadFiles(Path("/nonexistent/uploads"), 1).sweep((), 100) == 0

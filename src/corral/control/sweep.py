@@ -8,7 +8,7 @@ from corral.store.database import Database
 from corral.training.upload_files import UploadFiles
 from corral.training.uploads import known_contents
 
-PERIOD_SECONDS = 600.0
+PERIOD_SECONDS = 60.0
 MOST_AT_ONCE = 1000
 
 

@@ -37,6 +37,7 @@ async def upload_directory(
     database: Db, caller: Runner, files: Annotated[UploadFiles, Depends(_files)], request: Request
 ) -> Upload:
     """Takes a working directory as a tar archive, plain or gzipped. The same content is the same upload."""
+    await database.read(uploads.check_room, caller, files.most_bytes)
     return await database.write(uploads.add, caller, await files.receive(request.stream()))
 
 

@@ -20,7 +20,9 @@ from corral.training.archives import Contents, check_archive
 
 _PIECE_BYTES = 1024 * 1024
 # Between an archive's arrival and its row in the database; nothing takes that long.
-_SETTLED_SECONDS = 3600.0
+_SETTLED_SECONDS = 120.0
+# Between two pieces of one that is still arriving, over the slowest line.
+_ARRIVING_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +84,13 @@ class UploadFiles:
         """Removes files that no row speaks of, and what interrupted uploads left."""
         if not self._directory.is_dir():
             return 0
-        removed, before = 0, time.time() - _SETTLED_SECONDS
+        removed, now = 0, time.time()
         with self._locked():
             for entry in os.scandir(self._directory):
                 if removed >= most:
                     break
-                if entry.name in known or entry.name == _LOCK or entry.stat().st_mtime > before:
+                kept = _ARRIVING_SECONDS if entry.name.startswith(_DRAFT) else _SETTLED_SECONDS
+                if entry.name in known or entry.name == _LOCK or entry.stat().st_mtime > now - kept:
                     continue
                 Path(entry.path).unlink(missing_ok=True)
                 removed += 1
@@ -95,7 +98,7 @@ class UploadFiles:
 
     def _draft(self) -> Path:
         self._directory.mkdir(mode=0o700, exist_ok=True, parents=True)
-        handle, name = tempfile.mkstemp(prefix=".new-", dir=self._directory)
+        handle, name = tempfile.mkstemp(prefix=_DRAFT, dir=self._directory)
         os.close(handle)
         return Path(name)
 
@@ -113,3 +116,4 @@ class UploadFiles:
 
 
 _LOCK = ".lock"
+_DRAFT = ".new-"

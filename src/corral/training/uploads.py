@@ -19,6 +19,23 @@ from corral.workloads.tables import workload
 # An upload that no work has is there for so long: time to submit, and to submit again.
 KEPT = timedelta(hours=24)
 MOST_UPLOADS = 500
+# In sum, a person keeps as much as so many uploads of the largest size.
+MOST_AT_THE_BOUND = 20
+
+
+def check_room(transaction: Transaction, caller: Caller, most_bytes: int) -> None:
+    """Before anything is sent: whether the caller may keep one more, of which each has up to `most_bytes`."""
+    owned = transaction.first(
+        select(func.count(), func.coalesce(func.sum(upload.c.size_bytes), 0)).where(
+            upload.c.user_id == caller.user_id
+        )
+    )
+    assert owned is not None
+    remedy = "Delete work that you no longer need; its uploads go with it."
+    if owned[0] >= MOST_UPLOADS:
+        raise Conflict(f"You already have {MOST_UPLOADS} uploads.", remedy)
+    if owned[1] >= MOST_AT_THE_BOUND * most_bytes:
+        raise Conflict(f"Your uploads have {owned[1] // 1024**2} MiB already.", remedy)
 
 
 def add(transaction: Transaction, caller: Caller, arrived: Arrived) -> Upload:
@@ -27,12 +44,6 @@ def add(transaction: Transaction, caller: Caller, arrived: Arrived) -> Upload:
     if known is not None:
         transaction.run(update(upload).where(upload.c.id == known.id).values(used_at=transaction.now))
         return _shown(known)
-    owned = transaction.scalar(select(func.count()).where(upload.c.user_id == caller.user_id))
-    if owned >= MOST_UPLOADS:
-        raise Conflict(
-            f"You already have {MOST_UPLOADS} uploads.",
-            "Delete work that you no longer need; its uploads go with it.",
-        )
     row = transaction.first(
         insert(upload)
         .values(
