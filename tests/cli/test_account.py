@@ -148,4 +148,4 @@ def test_a_runtime_is_defined_listed_and_deleted(admin: Corral, done: Done, tmp_
     assert [each["version"] for each in done("runtime", "list")["items"]] == [2]
     done("runtime", "delete", "vision")
     assert admin("runtime", "delete", "vision").code == 1
-    assert "requirements" in admin("runtime", "create", "unknown").err
+    assert "Give a list" in admin("runtime", "create", "unknown").err
