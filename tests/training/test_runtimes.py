@@ -121,5 +121,17 @@ async def test_runtime_in_use_stays_and_one_that_nobody_used_for_a_month_goes(gr
     assert await states(owner) == {}
 
 
+async def test_build_takes_the_smallest_flavor_where_numbers_are_not_allowed(ground: Ground) -> None:
+    admin = ground.campus.admin
+    await ground.settle()
+    queues = made(await admin.get("/queues"))
+    root = next(one for one in queues["items"] if one["parent_id"] is None)
+    made(await admin.patch(f"/queues/{root['id']}", {"custom_numbers": False}, match="*"))
+    runtime = await create(admin, "own", [])
+    smallest = made(await admin.get("/flavors"))["items"]
+    work = await ground.get(runtime["workload_id"])
+    assert work["flavor"] in {one["name"] for one in smallest if not one["gpu"]}
+
+
 def _work(name: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "command": ["true"], "resources": {"cpu_milli": 1, "memory_mib": 1}} | more

@@ -17,6 +17,8 @@ from corral.core.ids import Kind, new_id
 from corral.core.refusals import Conflict, Invalid, NotFound
 from corral.events.record import publish
 from corral.identity.lookups import user_subject
+from corral.queues import flavors
+from corral.queues.service import may_use_numbers
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import JsonObject
 from corral.training.builds import RuntimeSpec
@@ -108,7 +110,7 @@ def build(
         workload_id = same.workload_id
     else:
         spec = RuntimeSpec.of(row.name, row.version, row.requirements, organisation_id)
-        workload_id = service.submit(transaction, caller, spec.kind, spec)
+        workload_id = service.submit(transaction, caller, spec.kind, _affordable(transaction, caller, spec))
     transaction.run(update(runtime).where(runtime.c.id == runtime_id).values(workload_id=workload_id))
     _tell(transaction, caller, "runtime.build", after={"name": row.name, "version": row.version})
     return _shown(_find(transaction, caller, runtime_id))
@@ -175,6 +177,17 @@ def forget_unused(transaction: Transaction, most: int) -> int:
 
 def pinned(row: AnyRow) -> str:
     return f"{row.name}:{row.version}"
+
+
+def _affordable(transaction: Transaction, caller: Caller, spec: RuntimeSpec) -> RuntimeSpec:
+    """Where work chooses a flavor instead of numbers, a build takes the smallest."""
+    node = service.home_of(transaction, caller, spec)
+    if may_use_numbers(transaction, node.id, caller.user_id):
+        return spec
+    usable = flavors.usable(transaction, caller, node.id)
+    if not usable:
+        raise Conflict(f"Nobody offers a flavor to {node.name}.", "Ask an administrator for one.")
+    return spec.model_copy(update={"resources": None, "flavor": usable[0].name})
 
 
 def _remove(transaction: Transaction, caller: Caller, row: AnyRow) -> None:
