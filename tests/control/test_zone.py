@@ -5,6 +5,7 @@ from typing import Any
 from sqlalchemy import delete, insert, select
 
 from corral.control.invariants import check_invariants
+from corral.control.zone import Zone
 from corral.engines.interface import Ending
 from corral.engines.simulated import Program
 from corral.queues.service import ensure_queue
@@ -257,6 +258,44 @@ async def test_invariants_hold_along_the_way_and_notice_what_is_broken(ground: G
     assert [(one.name, one.broken) for one in found if one.broken] == [
         ("no place leaked", (f"{gang}-1-1 has not ended and holds no place",))
     ]
+
+
+async def test_queues_say_what_is_held_and_what_waits(ground: Ground) -> None:
+    admin = ground.campus.admin
+    first = await ground.submit(admin, "first", gpus=6)
+    await ground.settle()
+    await ground.submit(admin, "second", gpus=4)
+    await ground.submit(
+        admin, "slices", resources={"cpu_milli": 1000, "memory_mib": 512, "gpu": {"memory_mib": "8Gi"}}
+    )
+    queue = (await ground.get(first))["queue_id"]
+    seen = made(await admin.get(f"/queues/{queue}"))
+    (gpus,) = [one for one in seen["quotas"] if one["resource"] == "gpu_milli"]
+    assert (gpus["used"], gpus["wanted"]) == (6000, 4100)
+
+
+async def test_numbers_are_refused_where_only_flavors_are_offered(ground: Ground) -> None:
+    admin = ground.campus.admin
+    root = made(await admin.get("/queues"))["items"][0]
+    change = {"custom_numbers": False}
+    made(await admin.patch(f"/queues/{root['id']}", change, match="*"))
+    resources = {"cpu_milli": 1000, "memory_mib": 1024}
+    document = {"name": "x", "command": ["true"], "resources": resources}
+    refused(await admin.post("/training", document), 422, field="body.resources")
+
+
+async def test_work_without_isolation_is_refused_once_somebody_else_has_an_account(ground: Ground) -> None:
+    zone, database = ground.zone, ground.campus.database
+    await zone.scheduler.close()
+    ground.zone = Zone(database, zone.id, ground.engine, ground.kinds, only_one_person=True)
+    ground.campus.app.state.prober = ground.zone
+    alone = await ground.submit(ground.campus.admin, "alone")
+    await ground.settle()
+    assert await ground.state(alone) == "starting"
+    await ground.campus.person("bert")
+    other = await ground.submit(ground.campus.admin, "other")
+    await ground.settle()
+    assert "2 people have accounts" in (await ground.get(other))["reason"]["sentence"]
 
 
 def _guarantee(transaction: Transaction, organisation_id: str, user_id: str, gpu_milli: int) -> None:

@@ -11,6 +11,7 @@ from corral.control.reconcile import Listener, Reconciler
 from corral.control.recording import Kind
 from corral.control.running import running
 from corral.control.schedule import Scheduler
+from corral.control.trust import OnlyOnePerson
 from corral.core.ids import Kind as IdKind
 from corral.core.ids import new_id
 from corral.core.queues import Queue
@@ -40,10 +41,14 @@ class Zone:
         kinds: Mapping[str, Kind],
         samples: Samples | None = None,
         listener: Listener | None = None,
+        *,
+        only_one_person: bool = False,
     ) -> None:
         self.id = zone_id
         self.engine = engine
         self._database = database
+        if only_one_person:
+            kinds = {name: OnlyOnePerson(kind) for name, kind in kinds.items()}
         self.reconciler = Reconciler(database, zone_id, engine, kinds, listener)
         self.scheduler = Scheduler(database, zone_id)
         self.meter = Meter(database, zone_id, engine, samples)
@@ -56,9 +61,11 @@ class Zone:
         kinds: Mapping[str, Kind],
         samples: Samples | None = None,
         listener: Listener | None = None,
+        *,
+        only_one_person: bool = False,
     ) -> "Zone":
         zone = await database.read(local_zone)
-        return cls(database, zone.id, engine, kinds, samples, listener)
+        return cls(database, zone.id, engine, kinds, samples, listener, only_one_person=only_one_person)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -68,6 +68,7 @@ from corral.workloads.following import WorkloadsFollow, use_of_queues
 from corral.workloads.output_routes import log_places
 from corral.workloads.output_routes import router as output_router
 from corral.workloads.routes import router as workloads_router
+from corral.workloads.use import use_of_queues
 from corral.zones.routes import router as zones_router
 
 PREFIX = "/api/v1"
@@ -133,6 +134,8 @@ def create_app(parts: Parts) -> FastAPI:
         "runtime": RuntimeKind(settings.package_index),
     }
     app.state.prober = None
+    app.state.use_of_queues = use_of_queues
+    app.state.only_one_person = settings.trusted
     samples = open_samples(database, _retention(settings))
     app.state.usage = UsageContext(samples, see_workload=find_workload)
     app.state.counted = Counted()
@@ -176,7 +179,12 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await stack.enter_async_context(running(app.state.loops))
         if app.state.engine is not None:
             zone = await Zone.local(
-                database, app.state.engine, app.state.kinds, app.state.usage.samples, keep_reports
+                database,
+                app.state.engine,
+                app.state.kinds,
+                app.state.usage.samples,
+                keep_reports,
+                only_one_person=app.state.only_one_person,
             )
             app.state.prober = zone
             await stack.enter_async_context(zone.running())
