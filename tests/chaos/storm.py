@@ -49,7 +49,7 @@ class Storm:
 
     def submit(self, number: int) -> None:
         kind = self.chance.choice(["short", "short", "slice", "gang", "fails", "retried", "long"])
-        seconds = {"long": 3.0}.get(kind, round(self.chance.uniform(0.05, 0.8), 2))
+        seconds = {"long": 3.0}.get(kind, round(self.chance.uniform(0.1, 1.5), 2))
         code = 3 if kind in {"fails", "retried"} else 0
         gpu: dict[str, Any] | None = {"slice": {"memory_mib": 4096}, "gang": {"count": 1}}.get(kind)
         document = {
@@ -148,6 +148,9 @@ class Storm:
         return twice
 
 
+_PROCESS = re.compile(r"(server\.child|planner_child|nursery)")
+
+
 def _below(parent: int) -> Iterator[tuple[str, int]]:
     """Children of the parent, and theirs, by the module they run."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -156,7 +159,7 @@ def _below(parent: int) -> Iterator[tuple[str, int]]:
             command = (stat.parent / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue
-        if int(fields[1]) == parent and (found := re.search(r"-m (corral\.[a-z_.]+)", command)):
+        if int(fields[1]) == parent and (found := _PROCESS.search(command)):
             pid = int(stat.parent.name)
             yield found[1], pid
             yield from _below(pid)

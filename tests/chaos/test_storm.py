@@ -3,6 +3,7 @@
 The counts are small here; `make soak` sets SOAK for the full ones.
 """
 
+import itertools
 import os
 import random
 import subprocess
@@ -22,15 +23,15 @@ def test_work_survives_the_death_of_every_process(tmp_path: Path) -> None:
     environment = {"CORRAL_SIMULATED_GPUS": "4xH100-80GB"}
     with running_corral(tmp_path, environment=environment) as corral:
         storm = Storm(corral, seed)
-        killed = 0
-        for number in range(JOBS):
-            storm.submit(number)
-            if number * KILLS // JOBS >= killed:
-                storm.kill_something()
-                killed += 1
-                time.sleep(storm.chance.uniform(0.0, 0.4))
+        numbers = iter(range(JOBS))
+        for _ in range(KILLS):
+            for number in itertools.islice(numbers, -(-JOBS // KILLS)):
+                storm.submit(number)
+            time.sleep(storm.chance.uniform(0.1, 1.5))
+            storm.kill_something()
         states = storm.wait_until_over(900 if FULL else 150)
         print(f"killed {dict(storm.kills)}; {len(states)} over")
+        assert len(storm.kills) >= 3, "the storm must reach several kinds of processes"
         assert storm.began_twice() == []
         for workload_id, kind in storm.submitted.items():
             expected = {"fails": {"failed"}, "retried": {"failed"}}.get(kind, {"succeeded", "failed"})
