@@ -68,7 +68,6 @@ from corral.workloads.following import WorkloadsFollow, use_of_queues
 from corral.workloads.output_routes import log_places
 from corral.workloads.output_routes import router as output_router
 from corral.workloads.routes import router as workloads_router
-from corral.workloads.use import use_of_queues
 from corral.zones.routes import router as zones_router
 
 PREFIX = "/api/v1"
@@ -134,7 +133,6 @@ def create_app(parts: Parts) -> FastAPI:
         "runtime": RuntimeKind(settings.package_index),
     }
     app.state.prober = None
-    app.state.use_of_queues = use_of_queues
     app.state.only_one_person = settings.trusted
     samples = open_samples(database, _retention(settings))
     app.state.usage = UsageContext(samples, see_workload=find_workload)
