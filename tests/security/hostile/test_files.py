@@ -74,13 +74,15 @@ results["etc"] = [name for name in names if os.path.exists(f"/etc/{name}")]
 def test_another_attempt_shares_neither_files_nor_memory_although_the_user_is_the_same(cage: Cage) -> None:
     printed = cage.drive("""
         other = box.beside()
-        other.run("sh", "-c", "echo mine > /workspace/a; echo mine > /dev/shm/a; echo mine > /tmp/a")
-        print(box.run("ls", "/workspace", "/dev/shm", "/tmp"))
+        places = ("/workspace", "/dev/shm", "/tmp")
+        left = "; ".join(f"touch {place}/left-by-the-other" for place in places)
+        print(other.run("sh", "-c", f"{left}; ls {' '.join(places)}")[1].count("left-by-the-other"))
+        print(box.run("ls", *places))
         print(box.run("ls", str(other.directory / "workspace")))
     """)
-    own, others = printed.splitlines()
-    assert "mine" not in own
-    assert "a\\n" not in own
+    left, own, others = printed.splitlines()
+    assert left == "3"
+    assert "left-by-the-other" not in own
     assert "No such file or directory" in others
 
 
