@@ -43,24 +43,9 @@ def list_workloads(
     limit: int = 50,
 ) -> Page[Workload]:
     """Newest first. Deleted ones are listed only when asked for."""
-    statement = _ROWS.where(visible(caller))
-    if states:
-        statement = statement.where(workload.c.state.in_(sorted(states)))
-    else:
-        statement = statement.where(workload.c.state != State.DELETED)
-    if kinds:
-        statement = statement.where(workload.c.kind.in_(sorted(kinds)))
-    if user_id is not None:
-        statement = statement.where(workload.c.user_id == user_id)
-    if organisation_id is not None:
-        path = transaction.scalar(select(organisation.c.path).where(organisation.c.id == organisation_id))
-        statement = statement.where(false() if path is None else in_subtrees([path]))
-    if search is not None:
-        text = f"%{_escaped(search.lower())}%"
-        name, owner = func.lower(workload.c.name), func.lower(user.c.display_name)
-        statement = statement.where(
-            or_(name.like(text, escape="\\"), owner.like(text, escape="\\"), workload.c.id == search)
-        )
+    statement = _ROWS.where(
+        visible(caller), *chosen(transaction, kinds, user_id, organisation_id, search), _in_states(states)
+    )
     return page_of(
         Page[Workload],
         transaction.rows,
@@ -70,6 +55,35 @@ def list_workloads(
         limit,
         lambda rows: _views(transaction, rows),
     )
+
+
+def chosen(
+    transaction: Transaction,
+    kinds: Sequence[str],
+    user_id: str | None,
+    organisation_id: str | None,
+    search: Search | None,
+) -> list[ColumnElement[bool]]:
+    """What lists are narrowed by, beside the state."""
+    conditions: list[ColumnElement[bool]] = []
+    if kinds:
+        conditions.append(workload.c.kind.in_(sorted(kinds)))
+    if user_id is not None:
+        conditions.append(workload.c.user_id == user_id)
+    if organisation_id is not None:
+        path = transaction.scalar(select(organisation.c.path).where(organisation.c.id == organisation_id))
+        conditions.append(false() if path is None else in_subtrees([path]))
+    if search is not None:
+        text = f"%{_escaped(search.lower())}%"
+        name, owner = func.lower(workload.c.name), func.lower(user.c.display_name)
+        conditions.append(
+            or_(name.like(text, escape="\\"), owner.like(text, escape="\\"), workload.c.id == search)
+        )
+    return conditions
+
+
+def _in_states(states: Sequence[State]) -> ColumnElement[bool]:
+    return workload.c.state.in_(sorted(states)) if states else workload.c.state != State.DELETED
 
 
 def get_workload(transaction: Transaction, caller: Caller, workload_id: str) -> WorkloadDetail:

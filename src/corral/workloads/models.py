@@ -59,6 +59,13 @@ class Workload(Output):
     generation: int
 
 
+class WorkloadSummary(Output):
+    """How many there are in each state that has any."""
+
+    states: dict[State, int] = Field(examples=[{"running": 3, "queued": 1}])
+    waits_since: Instant | None = Field(description="Since when the oldest queued one waits.")
+
+
 class Held(Output):
     device: str
     memory_mib: int | None = Field(None, description="Of a slice; null for a whole device.")

@@ -9,8 +9,8 @@ from corral.api.models import Id, Search
 from corral.api.once import Db
 from corral.api.pages import Cursor, Limit, Page
 from corral.api.versions import tagged
-from corral.workloads import finding, service
-from corral.workloads.models import Acted, Action, ActOn, Workload, WorkloadDetail
+from corral.workloads import finding, service, summary
+from corral.workloads.models import Acted, Action, ActOn, Workload, WorkloadDetail, WorkloadSummary
 from corral.workloads.planning import Planning
 from corral.workloads.states import State
 from corral.workloads.verdicts import Verdict
@@ -21,15 +21,23 @@ router = APIRouter(prefix="/workloads", tags=["workloads"])
 Anybody = Annotated[Caller, SignedIn]
 
 
+Kinds = Annotated[list[str] | None, Query(alias="kind", max_length=10, description="Only of these kinds.")]
+OfUser = Annotated[Id | None, Query(alias="user_id", description="Only of this person.")]
+OfOrganisation = Annotated[
+    Id | None, Query(alias="organisation_id", description="Only of this organisation and below.")
+]
+Text = Annotated[Search | None, Query(alias="search", description="In names of work and people; or an id.")]
+
+
 @router.get("")
 async def list_workloads(
     database: Db,
     caller: Anybody,
     state: Annotated[list[State] | None, Query(description="Only in these states.")] = None,
-    kind: Annotated[list[str] | None, Query(max_length=10, description="Only of these kinds.")] = None,
-    user_id: Annotated[Id | None, Query(description="Only of this person.")] = None,
-    organisation_id: Annotated[Id | None, Query(description="Only of this organisation and below.")] = None,
-    search: Annotated[Search | None, Query(description="In names of work and people; or an id.")] = None,
+    kind: Kinds = None,
+    user_id: OfUser = None,
+    organisation_id: OfOrganisation = None,
+    search: Text = None,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Page[Workload]:
@@ -44,6 +52,26 @@ async def list_workloads(
         search=search,
         cursor=cursor,
         limit=limit,
+    )
+
+
+@router.get("/summary")
+async def summarise_workloads(
+    database: Db,
+    caller: Anybody,
+    kind: Kinds = None,
+    user_id: OfUser = None,
+    organisation_id: OfOrganisation = None,
+    search: Text = None,
+) -> WorkloadSummary:
+    """How many there are in each state, of those that the list would show."""
+    return await database.scan(
+        summary.summarise,
+        caller,
+        kinds=kind or (),
+        user_id=user_id,
+        organisation_id=organisation_id,
+        search=search,
     )
 
 

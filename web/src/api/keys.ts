@@ -16,6 +16,7 @@ export const keys = {
   invitations: ['invitations'] as const,
   joinCodes: ['join-codes'] as const,
   audit: ['audit'] as const,
+  workloads: ['workloads'] as const,
   settings: ['settings'] as const,
   checklist: ['checklist'] as const,
   system: ['system'] as const,
@@ -42,6 +43,7 @@ const touched: Record<string, readonly QueryKey[]> = {
   flavor: [keys.flavors],
   pool: [keys.pools, keys.nodes, keys.queues],
   node: [keys.nodes, keys.pools, keys.queues],
+  workload: [keys.workloads],
   setting: [keys.settings, keys.checklist, keys.loginOptions],
 };
 

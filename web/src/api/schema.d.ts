@@ -1680,6 +1680,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workloads/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Summarise Workloads
+         * @description How many there are in each state, of those that the list would show.
+         */
+        get: operations["summarise_workloads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/zones": {
         parameters: {
             query?: never;
@@ -4932,6 +4952,27 @@ export interface components {
             wanted: components["schemas"]["Wanted"];
             /** Zone Id */
             zone_id: string;
+        };
+        /**
+         * WorkloadSummary
+         * @description How many there are in each state that has any.
+         */
+        WorkloadSummary: {
+            /**
+             * States
+             * @example {
+             *       "queued": 1,
+             *       "running": 3
+             *     }
+             */
+            states: {
+                [key: string]: number;
+            };
+            /**
+             * Waits Since
+             * @description Since when the oldest queued one waits.
+             */
+            waits_since: string | null;
         };
         /** Zone */
         Zone: {
@@ -14994,6 +15035,89 @@ export interface operations {
             };
             /** @description Too many tries. */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    summarise_workloads: {
+        parameters: {
+            query?: {
+                /** @description Only of these kinds. */
+                kind?: string[] | null;
+                /** @description Only of this organisation and below. */
+                organisation_id?: string | null;
+                /** @description In names of work and people; or an id. */
+                search?: string | null;
+                /** @description Only of this person. */
+                user_id?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadSummary"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -38,7 +38,8 @@ function usePageItems(): PaletteItem[] {
   const navigate = useNavigate();
   const session = useSession();
   return pages
-    .filter((page) => !page.permission || hasPermission(session, page.permission))
+    // A page of one thing is reached through the thing.
+    .filter((page) => !page.path.includes('$') && (!page.permission || hasPermission(session, page.permission)))
     .map((page) => ({
       id: `page-${page.key}`,
       group: 'pages',

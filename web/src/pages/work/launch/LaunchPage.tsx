@@ -1,0 +1,103 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { Button, Form } from 'antd';
+import { useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { body, client, idempotencyKey } from '../../../api/client';
+import { keys } from '../../../api/keys';
+import { useMe } from '../../../api/session';
+import { CopyButton } from '../../../components/Copy';
+import { Page, Section } from '../../../components/Page';
+import { ErrorState, ProblemNotice, SkeletonRows } from '../../../components/States';
+import { useSubmit } from '../../../components/useSubmit';
+import { useUrlState } from '../../../shell/url-state';
+import { usePlaces } from '../../organisation/places';
+import '../work.css';
+import { toYaml } from '../document';
+import { workloadQuery } from '../queries';
+import { LaunchFields } from './LaunchFields';
+import { useProbe } from './useProbe';
+import { commandOf, documentOf, usual, valuesLike, type Values } from './values';
+import { VerdictLine } from './VerdictLine';
+
+/** Can it run, and when: the verdict stands above the form while one types. */
+export default function LaunchPage() {
+  const { t } = useTranslation();
+  const [{ like }] = useUrlState();
+  const me = useMe();
+  const { nodes, heldOn, loading } = usePlaces();
+  const model = useQuery({ ...workloadQuery(like ?? ''), enabled: like !== undefined });
+  if (loading || (like && !model.data)) {
+    return (
+      <Page title={t('menu.launchTraining')} crumbs={[{ title: t('menu.training'), to: '/training' }]}>
+        {model.error ? <ErrorState error={model.error} onRetry={() => void model.refetch()} /> : <SkeletonRows rows={8} />}
+      </Page>
+    );
+  }
+  const mayRun = (id: string) => heldOn(id).has('workloads.run');
+  const home = me.organisations.find(({ id }) => mayRun(id)) ?? nodes.find(({ id }) => mayRun(id));
+  return <Launch initial={model.data ? valuesLike(model.data.spec) : { ...usual, organisation_id: home?.id }} />;
+}
+
+function Launch({ initial }: { initial: Values }) {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const { find } = usePlaces();
+  const [form] = Form.useForm<Values>();
+  const [values, setValues] = useState(initial);
+  const document = useMemo(() => documentOf(values), [values]);
+  const probe = useProbe(document);
+  const { submit, busy, error } = useSubmit(
+    form,
+    (given: Values) => body(client.POST('/api/v1/training', { params: { header: idempotencyKey() }, body: documentOf({ ...values, ...given }) })),
+    (made) => {
+      void queries.invalidateQueries({ queryKey: keys.workloads });
+      void navigate({ to: `/workloads/${made.id}` });
+    },
+  );
+  const yaml = toYaml(document);
+  const command = commandOf(values, values.organisation_id ? find(values.organisation_id)?.name : undefined);
+  return (
+    <Page
+      title={t('menu.launchTraining')}
+      crumbs={[{ title: t('menu.training'), to: '/training' }]}
+      actions={<Button type="primary" htmlType="submit" form="launch" disabled={busy}>{t('launch.submit')}</Button>}
+      answer={<VerdictLine probe={probe} />}
+      rail={
+        <Section title={t('launch.asCode')}>
+          <Code title={t('asCommand.cli')} text={command} />
+          <Code title={t('launch.yaml')} text={yaml} />
+        </Section>
+      }
+    >
+      <Form<Values>
+        id="launch"
+        noValidate
+        form={form}
+        layout="vertical"
+        className="launch"
+        initialValues={initial}
+        aria-label={t('menu.launchTraining')}
+        onFinish={submit}
+        onValuesChange={(_, all: Values) => setValues((before) => ({ ...before, ...all, resources: { ...before.resources, ...all.resources } }))}
+        scrollToFirstError
+      >
+        {error !== null && <ProblemNotice error={error} />}
+        <LaunchFields values={values} onDefault={(change) => { form.setFieldsValue(change); setValues((before) => ({ ...before, ...change })); }} />
+      </Form>
+    </Page>
+  );
+}
+
+function Code({ title, text }: { title: string; text: string }) {
+  return (
+    <>
+      <div className="code-head">
+        <span className="small text-2">{title}</span>
+        <CopyButton text={text} />
+      </div>
+      <pre className="command wrapped">{text}</pre>
+    </>
+  );
+}

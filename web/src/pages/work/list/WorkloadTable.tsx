@@ -1,0 +1,111 @@
+import { Link } from '@tanstack/react-router';
+import type { TableProps } from 'antd';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Workload } from '../../../api/models';
+import { DataTable } from '../../../components/DataTable';
+import { StatusChip } from '../../../components/StatusChip';
+import { useFormat } from '../../../i18n/format';
+import { secondsBetween, useNow } from '../now';
+import { isWaiting } from '../states';
+import { useNeedsWords, useReasonWords } from '../words';
+
+interface Props {
+  label: string;
+  rows: Workload[] | undefined;
+  chosen: readonly string[];
+  onChoose: (ids: readonly string[]) => void;
+  onOpen: (id: string) => void;
+  empty: ReactNode;
+  more: { load: () => void; loading: boolean } | undefined;
+}
+
+export function WorkloadTable({ label, rows, chosen, onChoose, onOpen, empty, more }: Props) {
+  const { t } = useTranslation();
+  const needs = useNeedsWords();
+  const reason = useRowReason();
+  const columns: TableProps<Workload>['columns'] = [
+    { title: t('work.column.state'), key: 'state', width: 116, render: (_, row) => <StatusChip state={row.state} /> },
+    { title: t('work.column.name'), key: 'name', width: '18%', render: (_, row) => <Name row={row} /> },
+    { title: t('work.column.owner'), key: 'owner', width: '14%', render: (_, row) => <Lines first={row.user.name} second={row.organisation.name} /> },
+    { title: t('work.column.needs'), key: 'needs', width: '15%', render: (_, row) => <Lines {...needs(row)} /> },
+    { title: t('work.column.where'), key: 'where', width: '10%', ellipsis: true, render: (_, row) => <span className="text-2">{row.nodes.join(', ')}</span> },
+    { title: t('work.column.reason'), key: 'reason', render: (_, row) => <Why row={row} reason={reason(row)} /> },
+    { title: t('work.column.since'), key: 'since', align: 'right', width: 104, render: (_, row) => <Since row={row} /> },
+  ];
+  return (
+    <DataTable<Workload>
+      label={label}
+      rows={rows}
+      columns={columns}
+      onOpen={(row) => onOpen(row.id)}
+      selection={{
+        selectedRowKeys: [...chosen],
+        onChange: (keys) => onChoose(keys.map(String)),
+        columnWidth: 32,
+        getCheckboxProps: (row) => ({ 'aria-label': t('work.choose', { name: row.name }) }),
+        getTitleCheckboxProps: () => ({ 'aria-label': t('work.chooseAll') }),
+      }}
+      empty={empty}
+      more={more}
+      skeletonRows={10}
+      phoneRow={(row) => (
+        <div className="phone-work">
+          <div className="strong cut">{row.name}</div>
+          <StatusChip state={row.state} />
+          <div className="small text-2">{[needs(row).first, ...row.nodes].join(' · ')}</div>
+          <div className="small text-2"><Since row={row} /></div>
+          <div className="small text-2 wide">{reason(row)}</div>
+        </div>
+      )}
+    />
+  );
+}
+
+function Name({ row }: { row: Workload }) {
+  const { t } = useTranslation();
+  return (
+    <span className="lines">
+      <Link to={`/workloads/${row.id}` as '/'} search={{}} className="cut strong name-link">{row.name}</Link>
+      <span className="small text-3 cut">{row.kind === 'training' ? t('work.kind.training') : row.kind}</span>
+    </span>
+  );
+}
+
+/** The reason; work that waits leads to the page that explains it. */
+function Why({ row, reason }: { row: Workload; reason: string }) {
+  const { t } = useTranslation();
+  const waits = isWaiting(row.state) && row.wanted === 'run';
+  return (
+    <span className="text-2 two-lines" title={reason}>
+      {reason} {waits && <Link to={`/workloads/${row.id}` as '/'} search={{}} aria-label={`${t('work.why')} ${row.name}`}>{t('work.why')}</Link>}
+    </span>
+  );
+}
+
+function Lines({ first, second }: { first: string; second: string | null }) {
+  return (
+    <span className="lines">
+      <span className="cut">{first}</span>
+      {second && <span className="small text-3 cut">{second}</span>}
+    </span>
+  );
+}
+
+/** How long it is in its state, or when it ended. */
+function Since({ row }: { row: Workload }) {
+  const { ago, duration, moment } = useFormat();
+  const now = useNow();
+  const since = row.ended_at ?? row.waiting_since ?? row.started_at ?? row.created_at;
+  return (
+    <span className="text-2 nowrap" title={moment(since)}>
+      {row.ended_at ? ago(row.ended_at) : duration(secondsBetween(since, now))}
+    </span>
+  );
+}
+
+/** Only what the state alone does not say. */
+function useRowReason(): (row: Workload) => string {
+  const words = useReasonWords();
+  return (row) => (['running', 'starting', 'succeeded'].includes(row.state) || (isWaiting(row.state) && row.reason.why === 'submitted') ? '' : words(row.reason));
+}

@@ -1,0 +1,55 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { WorkloadDetail } from '../../../api/models';
+import { useFormat } from '../../../i18n/format';
+import { usedQuery } from '../queries';
+import { isPresent } from '../states';
+import { useNeedsWords } from '../words';
+
+const MILLI_HOURS = 3_600_000;
+
+/** What it is, in a line of facts. */
+export function WorkloadFacts({ work }: { work: WorkloadDetail }) {
+  const { t } = useTranslation();
+  const { moment } = useFormat();
+  const needs = useNeedsWords()(work);
+  const used = useUsed(work);
+  const facts: [string, ReactNode][] = [
+    [t('work.fact.needs'), needs.second ? t('work.needs.list', { first: needs.first, second: needs.second }) : needs.first],
+    ...(work.nodes.length > 0 ? ([[t('work.fact.where'), <Where key="where" work={work} />]] as [string, ReactNode][]) : []),
+    ...(work.flavor ? ([[t('work.fact.flavor'), work.flavor]] as [string, ReactNode][]) : []),
+    [t('work.fact.owner'), t('work.fact.ofOrganisation', { person: work.user.name, organisation: work.organisation.name })],
+    [t('work.fact.priority'), work.preemptible ? t('work.fact.preemptible', { priority: work.priority }) : t('work.fact.notPreemptible', { priority: work.priority })],
+    ...(used ? ([[t('work.fact.used'), used]] as [string, ReactNode][]) : []),
+    [t('work.fact.since'), moment(work.created_at)],
+  ];
+  return (
+    <dl className="fact-line">
+      {facts.map(([title, value]) => (
+        <div key={title}>
+          <dt>{title}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Nodes with the devices it holds there. */
+function Where({ work }: { work: WorkloadDetail }) {
+  const held = work.attempts.at(-1)?.replicas ?? [];
+  const devices = (node: string) => [...new Set(held.filter((one) => one.node === node).flatMap((one) => one.devices.map(({ device }) => device)))].join(', ');
+  return <>{work.nodes.map((node) => [node, devices(node)].filter(Boolean).join(' ')).join('; ')}</>;
+}
+
+/** What the ledger says it has held so far: the GPUs, or the CPU where it has none. */
+function useUsed(work: WorkloadDetail): string | null {
+  const { t } = useTranslation();
+  const { number } = useFormat();
+  const { data } = useQuery(usedQuery(work.id, work.created_at, isPresent(work.state)));
+  const sum = (resource: string) => (data ?? []).filter((one) => one.resource === resource && one.outcome === 'used').reduce((total, one) => total + one.amount_seconds, 0) / MILLI_HOURS;
+  const short = (hours: number) => number(Math.round(hours * 1000) / 1000);
+  if (sum('gpu_milli') > 0) return t('work.fact.gpuHours', { number: short(sum('gpu_milli')) });
+  return sum('cpu_milli') > 0 ? t('work.fact.cpuHours', { number: short(sum('cpu_milli')) }) : null;
+}

@@ -1,0 +1,25 @@
+import type { WorkloadAction, WorkloadState } from '../../api/models';
+
+/** In the order of a life. */
+export const states = ['queued', 'starting', 'running', 'suspending', 'suspended', 'stopping', 'stopped', 'succeeded', 'failed'] as const satisfies readonly WorkloadState[];
+
+const over: ReadonlySet<WorkloadState> = new Set(['stopped', 'succeeded', 'failed', 'deleted']);
+const present: ReadonlySet<WorkloadState> = new Set(['starting', 'running', 'suspending', 'stopping']);
+
+export const isOver = (state: WorkloadState): boolean => over.has(state);
+export const isPresent = (state: WorkloadState): boolean => present.has(state);
+export const isWaiting = (state: WorkloadState): boolean => state === 'queued' || state === 'suspended';
+
+interface Lives {
+  state: WorkloadState;
+  wanted: 'run' | 'suspend' | 'stop';
+}
+
+/** What can be asked of it as it is now. */
+export function actionsFor({ state, wanted }: Lives): WorkloadAction[] {
+  if (state === 'deleted') return [];
+  if (state === 'succeeded') return ['delete'];
+  if (isOver(state)) return ['resume', 'delete'];
+  if (state === 'stopping') return [];
+  return [wanted === 'suspend' ? 'resume' : 'suspend', 'stop'];
+}

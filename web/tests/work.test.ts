@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest';
+import { toGive, toYaml } from '../src/pages/work/document';
+import { shellQuoted, shellWords } from '../src/pages/work/launch/shell-words';
+import { commandOf, documentOf, usual, valuesLike } from '../src/pages/work/launch/values';
+import { plain, readLine } from '../src/pages/work/one/ansi';
+import { nearest, niceTop, pieces, timeTicks } from '../src/pages/work/one/chart-scale';
+import { append, empty, MOST_LINES } from '../src/pages/work/one/log-lines';
+import { actionsFor } from '../src/pages/work/states';
+
+describe('a command line', () => {
+  test.each([
+    ['python train.py --lr 0.1', ['python', 'train.py', '--lr', '0.1']],
+    [`sh -c 'echo "a  b"; exit 3'`, ['sh', '-c', 'echo "a  b"; exit 3']],
+    ['echo "a \\" b" c\\ d \'\'', ['echo', 'a " b', 'c d', '']],
+    ['python \\\n  train.py', ['python', 'train.py']],
+    ['  ', []],
+  ])('%s is split as a shell does', (line, words) => {
+    expect(shellWords(line)).toEqual(words);
+  });
+
+  test('a quote that is not closed is no command', () => {
+    expect(shellWords("echo 'a")).toBeNull();
+  });
+
+  test.each(['plain', "it's", 'a b', '', '$HOME', 'é'])('%s comes back from its quotes', (word) => {
+    expect(shellWords(shellQuoted(word))).toEqual([word]);
+  });
+});
+
+describe('the launch form', () => {
+  const values = { ...usual, name: 'fit', by: 'numbers' as const, command: 'python train.py', given: [{ name: 'lr', value: '0.1' }, { name: 'tag', value: '007' }, {}], variables: [{ name: 'A', value: 'b c' }], replicas: 2 };
+
+  test('becomes a document without what is as usual', () => {
+    expect(documentOf(values)).toEqual({
+      kind: 'training',
+      name: 'fit',
+      resources: { cpu_milli: '1', memory_mib: '2Gi', gpu: { count: 1, memory_mib: '8Gi' } },
+      command: ['python', 'train.py'],
+      replicas: 2,
+      parameters: { lr: 0.1, tag: '007' },
+      environment: { A: 'b c' },
+    });
+  });
+
+  test('becomes a command that asks for the same', () => {
+    const words = shellWords(commandOf(values, undefined));
+    expect(words).toEqual(['corral', 'run', '--name', 'fit', '--gpu', '8Gi', '--cpu', '1', '--memory', '2Gi', '--replicas', '2', '--env', 'A=b c', '--param', 'lr=0.1', '--param', 'tag=007', '--no-upload', '--', 'python', 'train.py']);
+    expect(commandOf({ ...values, preemptible: false }, undefined)).toBe('corral apply -f work.yaml');
+  });
+
+  test('is filled from work that is there', () => {
+    const document = documentOf(values);
+    const stored = { ...document, resources: { cpu_milli: 1000, memory_mib: 2048, gpu: { count: 1, memory_mib: 8192 } }, flavor: null, preemptible: true, retries: 0 };
+    expect(documentOf(valuesLike(stored))).toEqual({ ...document, resources: { cpu_milli: '1', memory_mib: '2048Mi', gpu: { count: 1, memory_mib: '8192Mi' } } });
+  });
+});
+
+describe('a document', () => {
+  test('is written as YAML with quotes where a word could mean something else', () => {
+    expect(toYaml({ name: 'yes', command: ['python', '-c', 'print(1)\n'], gpu: { count: 1 }, note: 'a: b', empty: {} })).toBe(
+      'name: "yes"\ncommand:\n  - python\n  - "-c"\n  - "print(1)\\n"\ngpu:\n  count: 1\nnote: "a: b"\nempty: {}\n',
+    );
+  });
+
+  test('is given again without what Corral added', () => {
+    expect(toGive({ name: 'fit', flavor: 'gpu-8g', resources: { cpu_milli: 1 }, pool_ids: [], priority: 1, upload_id: null })).toEqual({ name: 'fit', flavor: 'gpu-8g', priority: 1 });
+  });
+});
+
+describe('output', () => {
+  const shown = (text: string) => readLine(text, plain).spans;
+
+  test('colours are looks, and nothing of it is markup', () => {
+    expect(shown('\u001b[1;31mbad\u001b[0m <b>x</b>')).toEqual([{ text: 'bad', look: 'a-red a-bold' }, { text: ' <b>x</b>', look: '' }]);
+    expect(shown('\u001b[38;5;2mok\u001b[38;2;1;2;3mrgb')).toEqual([{ text: 'ok', look: 'a-green' }, { text: 'rgb', look: '' }]);
+  });
+
+  test('what moves the cursor or sets a title is dropped, and a progress bar shows its last state', () => {
+    expect(shown('\u001b]0;title\u0007a\u001b[2Kb\u0008')).toEqual([{ text: 'a', look: '' }, { text: 'b', look: '' }]);
+    expect(shown('10 %\r50 %\r')).toEqual([{ text: '50 %', look: '' }]);
+  });
+
+  test('parts that break a line anywhere make the same lines', () => {
+    const texts = (parts: string[]) => parts.reduce((state, text) => append(state, { text, dropped: 0, earlier: false }), empty).lines.map((line) => (line.kind === 'text' ? line.text : line.kind));
+    expect(texts(['one\ntw', 'o\n\u001b[3', '1mthree\n'])).toEqual(['one', 'two', 'three']);
+    expect(texts(['one\ntwo\n\u001b[31mthree\n'])).toEqual(['one', 'two', 'three']);
+  });
+
+  test('a gap stands where it is, and old lines make room', () => {
+    const gap = append(append(empty, { text: 'a\n', dropped: 0, earlier: false }), { text: 'b\n', dropped: 5000, earlier: false });
+    expect(gap.lines.map((line) => line.kind)).toEqual(['text', 'gap', 'text']);
+    const many = append(empty, { text: 'x\n'.repeat(MOST_LINES + 10), dropped: 0, earlier: false });
+    expect(many.lines.length).toBe(MOST_LINES + 1);
+    expect(many.lines[0]?.kind).toBe('earlier');
+  });
+});
+
+describe('charts', () => {
+  test('scales end at round numbers', () => {
+    expect([0, 0.043, 0.9, 3, 63.5, 100].map(niceTop)).toEqual([1, 0.05, 1, 4, 100, 100]);
+  });
+
+  test('lines break where nothing was sampled', () => {
+    const points = [0, 1, 2, 9, 10].map((at) => ({ at, value: at }));
+    expect(pieces(points, 3).map((piece) => piece.length)).toEqual([3, 2]);
+    expect(nearest(points, 5, 1)).toBeNull();
+    expect(nearest(points, 8, 3)?.at).toBe(9);
+  });
+
+  test('ticks are few and at whole times', () => {
+    const from = Date.parse('2026-11-16T08:12:34Z');
+    const ticks = timeTicks(from, from + 3 * 3_600_000, 6);
+    expect(ticks.length).toBeLessThanOrEqual(7);
+    expect(ticks.every((at) => at % 1_800_000 === 0)).toBe(true);
+  });
+});
+
+test('what can be asked of work depends on its state', () => {
+  expect(actionsFor({ state: 'running', wanted: 'run' })).toEqual(['suspend', 'stop']);
+  expect(actionsFor({ state: 'suspended', wanted: 'suspend' })).toEqual(['resume', 'stop']);
+  expect(actionsFor({ state: 'failed', wanted: 'run' })).toEqual(['resume', 'delete']);
+  expect(actionsFor({ state: 'stopping', wanted: 'stop' })).toEqual([]);
+  expect(actionsFor({ state: 'succeeded', wanted: 'run' })).toEqual(['delete']);
+});
