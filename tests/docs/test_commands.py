@@ -22,6 +22,8 @@ def trouble_with(line: str) -> str | None:
             _, command, words = command.resolve_command(context, words)
         except TyperException as error:
             return f"{line}: {error}"
+    if "--" in words:  # what follows is the command of somebody else
+        words = words[: words.index("--")]
     known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
     options = {word.partition("=")[0] for word in words if word.startswith("-")} - {"--help"}
     return f"{line}: no option {', '.join(sorted(options - known))}" if options - known else None

@@ -38,13 +38,17 @@ if TYPE_CHECKING:
     )
     from corral_sdk._resource import UNCHANGED, Page
     from corral_sdk._sign_in import SignedIn, sign_in
+    from corral_sdk._streams import Connection, Execution, LostError
 
 __all__ = [
     "UNCHANGED",
     "Client",
+    "Connection",
     "CorralError",
     "Endpoint",
+    "Execution",
     "FieldProblem",
+    "LostError",
     "NotConfiguredError",
     "Page",
     "Problem",
@@ -87,6 +91,7 @@ _LATER = {
     ),
     "_resource": ("UNCHANGED", "Page"),
     "_sign_in": ("SignedIn", "sign_in"),
+    "_streams": ("Connection", "Execution", "LostError"),
 }
 
 

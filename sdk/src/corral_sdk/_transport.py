@@ -4,6 +4,7 @@ import http.client
 import ipaddress
 import json
 import random
+import socket
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -141,6 +142,20 @@ class Transport:
             yield response
         finally:
             connection.close()
+
+    def connect(self) -> tuple[str, socket.socket]:
+        """A connection of one's own, and the name to send as Host."""
+        parts = urlsplit(self.url)
+        connection = self._connection(self.timeout_seconds)
+        try:
+            connection.connect()
+        except (OSError, http.client.HTTPException) as error:
+            raise self._unreachable(error) from error
+        return parts.netloc.rpartition("@")[2], connection.sock
+
+    def headers(self) -> dict[str, str]:
+        """What every request carries."""
+        return self._headers()
 
     def _exchange(
         self, method: str, target: str, payload: bytes | BinaryIO | None, headers: Mapping[str, str]

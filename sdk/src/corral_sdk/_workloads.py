@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 from corral_sdk._decode import decode
 from corral_sdk._problems import Problem, UnreachableError, UntrustedError
 from corral_sdk._resource import Resource, given
+from corral_sdk._streams import Connection, Execution
 from corral_sdk._transport import API
 from corral_sdk.models import Acted, Log, Preview, Verdict, Workload, WorkloadDetail
 
@@ -127,6 +128,21 @@ class Workloads(Resource):
                 to.write(piece)
                 written += len(piece)
         return written
+
+    def execute(
+        self,
+        workload_id: str,
+        command: Sequence[str],
+        *,
+        replica: int = 0,
+        terminal: tuple[int, int] | None = None,
+    ) -> Execution:
+        """A command inside running work; `terminal` is (rows, columns)."""
+        return Execution(self._transport, workload_id, command, replica=replica, terminal=terminal)
+
+    def connect(self, workload_id: str, port: int, *, replica: int = 0) -> Connection:
+        """A connection to a port on which the work listens."""
+        return Connection(self._transport, workload_id, port, replica=replica)
 
     def _do(self, workload_id: str, action: str) -> WorkloadDetail:
         return decode(WorkloadDetail, self._act("workloads", workload_id, action))

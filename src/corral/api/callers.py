@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 from fastapi import Depends, Request
 from fastapi.params import Depends as DependsParameter
+from starlette.requests import HTTPConnection
 
 from corral.core.permissions import Permission
 from corral.core.refusals import Forbidden
@@ -98,7 +99,7 @@ def lacking(permission: Permission, place: str) -> Forbidden:
 class Authenticator(Protocol):
     """Turns a request's credentials into a caller, or refuses; `corral.identity` provides it."""
 
-    async def __call__(self, request: Request) -> Caller: ...
+    async def __call__(self, request: HTTPConnection) -> Caller: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +120,12 @@ def Requires(permission: Permission) -> Any:  # noqa: N802 - reads as a word in 
     return _depends(caller_with_permission, Need("permission", permission))
 
 
-async def authenticate(request: Request) -> Caller:
+async def authenticate(request: HTTPConnection) -> Caller:
     authenticator: Authenticator = request.app.state.authenticator
     return await authenticator(request)
 
 
-def request_origin(request: Request) -> Origin:
+def request_origin(request: HTTPConnection) -> Origin:
     """What the server's outermost layer wrote down about the connection."""
     origin: Origin = request.state.origin
     return origin

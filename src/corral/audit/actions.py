@@ -51,6 +51,7 @@ ACTIONS: dict[str, str] = {
     "user.create": "Created a person's account",
     "workload.create": "Submitted work",
     "workload.delete": "Deleted work that is over",
+    "workload.execute": "Ran a command inside running work",
     "workload.resume": "Let work go on",
     "workload.stop": "Stopped work",
     "workload.suspend": "Suspended work",

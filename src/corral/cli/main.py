@@ -52,6 +52,8 @@ _COMMANDS = {
     "logs": _Entry("logs", "Show what work wrote, or what it writes.", _WORK),
     "describe": _Entry("describe", "Show one workload and all that happened to it.", _WORK),
     "why": _Entry("why", "Say why work waits, and what would help.", _WORK),
+    "exec": _Entry("exec", "Run a command inside running work.", _WORK),
+    "port-forward": _Entry("port_forward", "Reach ports of running work from here.", _WORK),
     "stop": _Entry("stop", "Stop work.", _WORK),
     "suspend": _Entry("suspend", "Suspend work: it gives its place back.", _WORK),
     "resume": _Entry("resume", "Let work go on.", _WORK),

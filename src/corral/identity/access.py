@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from fastapi import Request
 from sqlalchemy import Select, bindparam, select
+from starlette.requests import HTTPConnection
 
 from corral.api.callers import Authority, Caller, Via, request_origin
 from corral.core.refusals import CrossSite, PasswordChangeRequired, Unauthenticated
@@ -66,7 +66,7 @@ class Access:
         self._memory: Memory[Credential] = Memory(database)
         self.seen = Seen()
 
-    async def __call__(self, request: Request) -> Caller:
+    async def __call__(self, request: HTTPConnection) -> Caller:
         header = request.headers.get("authorization")
         if header is not None:
             return await self._by_token(request, header)
@@ -75,10 +75,10 @@ class Access:
             raise Unauthenticated("This needs an account.", SIGN_IN_REMEDY)
         return await self._by_session(request, secret)
 
-    def session_secret(self, request: Request) -> str | None:
+    def session_secret(self, request: HTTPConnection) -> str | None:
         return request.cookies.get(self._cookie)
 
-    def check_origin(self, request: Request) -> None:
+    def check_origin(self, request: HTTPConnection) -> None:
         """A browser says where a request was made; only the console's own pages may change things."""
         origin = request.headers.get("origin")
         site = request.headers.get("sec-fetch-site")
@@ -88,13 +88,18 @@ class Access:
                 "Use the console at its own address.",
             )
 
-    async def _by_session(self, request: Request, secret: str) -> Caller:
+    async def _by_session(self, request: HTTPConnection, secret: str) -> Caller:
         secret_hash = hash_secret(secret[:256])
         look_up = partial(self._database.read, _find_session, secret_hash, self._idle)
         credential = await self._memory.find(secret_hash, look_up)
         if credential is None:
             raise Unauthenticated("The session has ended.", "Sign in again.")
-        if request.method not in SAFE_METHODS:
+        if request.scope["type"] == "websocket":
+            # A page of any site can open one with our cookie; browsers say of which site it is.
+            self.check_origin(request)
+            if "origin" not in request.headers:
+                raise CrossSite("It is not said which page asks.", "Send Origin, or use a token.")
+        elif request.scope["method"] not in SAFE_METHODS:
             self.check_origin(request)
             given = request.headers.get("x-csrf-token", "")
             if not hmac.compare_digest(given.encode(), csrf_token(secret).encode()):
@@ -111,7 +116,7 @@ class Access:
             self.seen.sessions[credential.id] = self.seen.users[credential.user_id] = self._database.now()
         return _caller(request, credential)
 
-    async def _by_token(self, request: Request, header: str) -> Caller:
+    async def _by_token(self, request: HTTPConnection, header: str) -> Caller:
         scheme, _, text = header.partition(" ")
         match = TOKEN.fullmatch(text.strip()) if scheme.lower() == "bearer" else None
         credential = None
@@ -130,7 +135,7 @@ class Access:
         return _caller(request, credential)
 
 
-def _caller(request: Request, credential: Credential) -> Caller:
+def _caller(request: HTTPConnection, credential: Credential) -> Caller:
     authorities = credential.authorities
     if credential.scopes is not None:
         authorities = tuple(

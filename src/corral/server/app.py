@@ -10,7 +10,7 @@ from functools import cache, partial
 
 from fastapi import FastAPI
 from sqlalchemy import select
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, WebSocketRoute
 
 from corral.accelerators.machine import Machine
 from corral.api import metrics
@@ -63,6 +63,8 @@ from corral.usage.routes import router as usage_router
 from corral.usage.samples.levels import Retention
 from corral.usage.samples.routes import router as samples_router
 from corral.usage.samples.sampler import Samples, open_samples
+from corral.workloads.entering import connection_places, session_places
+from corral.workloads.entering import routes as entering_routes
 from corral.workloads.finding import find as find_workload
 from corral.workloads.following import WorkloadsFollow, use_of_queues
 from corral.workloads.output_routes import log_places
@@ -138,6 +140,7 @@ def create_app(parts: Parts) -> FastAPI:
     app.state.usage = UsageContext(samples, see_workload=find_workload)
     app.state.counted = Counted()
     app.state.log_places = log_places()
+    app.state.session_places, app.state.connection_places = session_places(), connection_places()
     app.state.loops = [
         samples_loop(database, samples),
         chores_loop(
@@ -229,7 +232,8 @@ def _routes() -> list[BaseRoute]:
         events_router,
     )
     api = lay_flat(routers, PREFIX)
-    return [*api, *lay_flat((health_router,))]
+    sockets = [WebSocketRoute(PREFIX + one.path, one.endpoint) for one in entering_routes]
+    return [*api, *sockets, *lay_flat((health_router,))]
 
 
 def _retention(settings: Settings) -> Retention:

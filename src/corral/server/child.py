@@ -26,6 +26,7 @@ from asyncpg import PostgresError
 from sqlalchemy.exc import DBAPIError
 
 from corral.accelerators.machine import detect_machine
+from corral.api.sockets import LARGEST_MESSAGE
 from corral.control.leases import end_all
 from corral.identity.bootstrap import (
     ADMINISTRATOR,
@@ -246,7 +247,9 @@ def _uvicorn(app: Any, tls: ssl.SSLContext | None) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http="httptools",
-        ws="none",
+        ws="websockets-sansio",
+        ws_max_size=LARGEST_MESSAGE,
+        ws_per_message_deflate=False,  # costs more than it saves, and mixes what must not be mixed
         lifespan="on",
         log_config=None,
         access_log=False,

@@ -46,6 +46,9 @@ class Front:
         self._headers = tuple(headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await self._open_websocket(scope, receive, send)
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -75,6 +78,19 @@ class Front:
                     raise
             finally:
                 self._note(scope, answer.status, started, request_id, address)
+
+    async def _open_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request_id = secrets.token_hex(8)
+        headers = _Headers(scope)
+        address = self._address(scope, headers)
+        scope.setdefault("state", {})["origin"] = Origin(address, request_id, headers.get(b"user-agent"))
+        try:
+            self._check(headers, LARGEST_BODY)
+        except Refusal as refusal:
+            await refusal_response(refusal, request_id)(scope, receive, send)
+            return
+        log.debug("websocket", path=scope["path"][:200], address=address, request_id=request_id)
+        await self._app(scope, receive, send)
 
     def _check(self, headers: "_Headers", most: int) -> None:
         host = headers.get(b"host")

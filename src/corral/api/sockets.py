@@ -1,0 +1,79 @@
+"""WebSockets: who may open one, what is told when something is refused, and when it must end.
+
+Before it is open a refusal is an HTTP answer like any other; afterwards it is a message, and the end.
+"""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from corral.api.callers import Caller, authenticate, request_origin
+from corral.api.problems import refusal_response
+from corral.core.refusals import Refusal
+
+LARGEST_MESSAGE = 1024 * 1024
+CHECK_SECONDS = 30.0
+REFUSED, GOING_AWAY = 1008, 1001
+
+# Decides whether it may be opened, then opens and serves it.
+Handler = Callable[[WebSocket, Caller], Awaitable[None]]
+
+
+def endpoint(handler: Handler) -> Callable[[WebSocket], Awaitable[None]]:
+    """A handler as the router calls it."""
+
+    async def serve(websocket: WebSocket) -> None:
+        try:
+            await handler(websocket, await authenticate(websocket))
+        except Refusal as refusal:
+            await _refuse(websocket, refusal)
+        except WebSocketDisconnect:
+            pass  # the caller went away while something was told
+
+    return serve
+
+
+async def tell(websocket: WebSocket, what: dict[str, Any]) -> None:
+    await websocket.send_text(json.dumps(what))
+
+
+async def until_first(*works: Coroutine[Any, Any, Any]) -> int:
+    """Lets all of them work until one is done; its number. What it raised is raised, the others end."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        number = min(tasks.index(task) for task in done)
+        tasks[number].result()
+        return number
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def until_it_may_not(websocket: WebSocket, check: Callable[[Caller], Awaitable[object]]) -> None:
+    """Returns when Corral stops; raises a refusal when the caller may not be here any more."""
+    stopping: asyncio.Event = websocket.app.state.stopping
+    while True:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CHECK_SECONDS):
+                await stopping.wait()
+                return
+        # An open connection is no sign of life: this must not keep an idle session from ending.
+        websocket.state.passive = True
+        await check(await authenticate(websocket))
+
+
+async def _refuse(websocket: WebSocket, refusal: Refusal) -> None:
+    request_id = request_origin(websocket).request_id
+    answer = refusal_response(refusal, request_id)
+    if websocket.application_state is WebSocketState.CONNECTING:
+        await websocket.send_denial_response(answer)
+        return
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # nobody may be there to be told
+        await websocket.send_text(f'{{"problem": {bytes(answer.body).decode()}}}')
+        await websocket.close(REFUSED)

@@ -1,0 +1,45 @@
+"""Who may enter running work, and where it is."""
+
+from sqlalchemy import select
+
+from corral.api.callers import Caller
+from corral.audit.record import Subject, record
+from corral.core.permissions import Permission
+from corral.core.refusals import Conflict, Forbidden, NotFound
+from corral.store.database import Transaction
+from corral.workloads import finding
+from corral.workloads.machine import Phase
+from corral.workloads.runs import run_name
+from corral.workloads.states import PRESENT
+from corral.workloads.tables import replica
+
+
+def find_run(transaction: Transaction, caller: Caller, workload_id: str, number: int) -> str:
+    """The run of a replica that is there now; refuses whoever is not its owner."""
+    row = finding.find(transaction, caller, workload_id)
+    if row.user_id != caller.user_id:
+        raise Forbidden(
+            "Only its owner may enter work: whoever does acts as the owner.", f"Ask {row.owner_name}."
+        )
+    caller.require(Permission.WORKLOADS_RUN, row.path, row.organisation_name)
+    if row.state not in PRESENT:
+        raise Conflict(f"It is {row.state}: nothing of it runs.", "See what runs: corral ps")
+    one = transaction.first(
+        select(replica.c.phase).where(
+            replica.c.workload_id == workload_id,
+            replica.c.attempt == row.attempt,
+            replica.c.number == number,
+        )
+    )
+    if one is None:
+        raise NotFound(f"It has no replica {number}.", f"It has {row.spec['replicas']}, counted from 0.")
+    if one.phase not in {Phase.STARTING, Phase.RUNNING}:
+        raise Conflict(f"Replica {number} does not run.", "Wait until it does (corral ps), or try another.")
+    return run_name(workload_id, row.attempt, number)
+
+
+def record_command(transaction: Transaction, caller: Caller, workload_id: str, program: str) -> None:
+    """Arguments may hold secrets; the audit log keeps the program alone."""
+    row = finding.find(transaction, caller, workload_id)
+    subject = Subject("workload", row.id, row.name, row.path)
+    record(transaction, caller, "workload.execute", subject, after={"program": program[:200]})
