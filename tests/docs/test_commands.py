@@ -22,11 +22,15 @@ def trouble_with(line: str) -> str | None:
             _, command, words = command.resolve_command(context, words)
         except TyperException as error:
             return f"{line}: {error}"
-    if "--" in words:  # what follows is the command of somebody else
-        words = words[: words.index("--")]
-    known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
-    options = {word.partition("=")[0] for word in words if word.startswith("-")} - {"--help"}
-    return f"{line}: no option {', '.join(sorted(options - known))}" if options - known else None
+    # What follows `--`, or the command that `corral run` is given, belongs to somebody else.
+    context = typer.Context(command, **command.context_settings)
+    given = [word for word in words if word != "--help"]
+    try:
+        # Prose names an option without its value: the last word stands for one.
+        command.make_parser(context).parse_args([*given, "value"])
+    except TyperException as error:
+        return f"{line}: {error}"
+    return None
 
 
 @every_document
