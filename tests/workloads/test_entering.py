@@ -148,7 +148,7 @@ def _cookie(person: ApiClient) -> str:
 
 
 @pytest.fixture
-async def place(ground: Ground) -> SimpleNamespace:
+async def place(ground: Ground) -> AsyncIterator[SimpleNamespace]:
     """Ana's work runs; she has a browser and a token."""
     campus = ground.campus
     campus.app.state.engine = machine = Machine()
@@ -157,9 +157,11 @@ async def place(ground: Ground) -> SimpleNamespace:
     ground.programs["long"] = Program(None, 1, 2)
     work = await ground.submit(ana, "long")
     await ground.pass_time(10)
-    return SimpleNamespace(
+    yield SimpleNamespace(
         app=campus.app, machine=machine, ana=ana, work=work, token=await _bearer(ana), ground=ground
     )
+    if machine.port is not None:
+        machine.port.close()
 
 
 async def test_command_gets_input_and_size_and_gives_output_and_exit_code(place: SimpleNamespace) -> None:

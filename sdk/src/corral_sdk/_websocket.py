@@ -5,10 +5,13 @@ import contextlib
 import hashlib
 import json
 import os
+import select
 import socket
 import struct
 import threading
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
 
 from corral_sdk._problems import Problem, UnexpectedAnswerError, UnreachableError
 from corral_sdk._transport import Transport
@@ -20,6 +23,10 @@ _CONTINUATION, _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0
 _LARGEST_MESSAGE = 4 * 1024 * 1024
 _LARGEST_HEAD = 64 * 1024
 _DONE = 1000
+_PIECE = 65536
+_GOODBYE_SECONDS = 2.0
+
+T = TypeVar("T")
 
 
 class Closed(Exception):
@@ -34,10 +41,13 @@ class Closed(Exception):
 class WebSocket:
     """An open connection. One thread may read while another one writes."""
 
-    def __init__(self, connection: socket.socket, rest: bytes) -> None:
+    def __init__(self, connection: socket.socket, rest: bytes = b"") -> None:
+        connection.setblocking(False)
         self._connection = connection
         self._buffer = bytearray(rest)
         self._writing = threading.Lock()
+        # TLS must not be used by two threads at the same moment, so nobody waits while holding it.
+        self._using = threading.Lock()
 
     def send(self, message: bytes | str) -> None:
         text = isinstance(message, str)
@@ -47,7 +57,7 @@ class WebSocket:
         """The next message. Raises `Closed` at the end, also when the connection is lost."""
         kind, message = None, bytearray()
         while True:
-            final, opcode, payload = self._frame()
+            final, opcode, payload = self._received()
             if opcode == _PING:
                 self._send(_PONG, payload)
             elif opcode == _CLOSE:
@@ -63,12 +73,10 @@ class WebSocket:
 
     def close(self) -> None:
         """Says goodbye and hangs up."""
-        try:
-            self._send(_CLOSE, struct.pack("!H", _DONE))
-        except OSError:
-            pass  # the other side was faster
-        finally:
-            self._connection.close()
+        with contextlib.suppress(OSError):  # the other side may have been faster
+            self._connection.settimeout(_GOODBYE_SECONDS)
+            self._connection.sendall(_frame(_CLOSE, struct.pack("!H", _DONE)))
+        self._connection.close()
 
     def hang_up(self) -> None:
         """Ends it from another thread than the one that reads, which is told so."""
@@ -76,18 +84,16 @@ class WebSocket:
             self._connection.shutdown(socket.SHUT_RDWR)
 
     def _send(self, opcode: int, payload: bytes) -> None:
-        size = len(payload)
-        if size < 126:
-            head = struct.pack("!BB", 0x80 | opcode, 0x80 | size)
-        elif size < 65536:
-            head = struct.pack("!BBH", 0x80 | opcode, 0x80 | 126, size)
-        else:
-            head = struct.pack("!BBQ", 0x80 | opcode, 0x80 | 127, size)
-        mask = os.urandom(4)
+        left = memoryview(_frame(opcode, payload))
         with self._writing:
-            self._connection.sendall(head + mask + _masked(payload, mask))
+            while left:
+                with self._using:
+                    written = _tried(partial(self._connection.send, left[:_PIECE]))
+                left = left[written or 0 :]
+                if written is None:
+                    select.select([], [self._connection], [])
 
-    def _frame(self) -> tuple[bool, int, bytes]:
+    def _received(self) -> tuple[bool, int, bytes]:
         first, second = self._take(2)
         size = second & 0x7F
         if size == 126:
@@ -101,8 +107,12 @@ class WebSocket:
     def _take(self, count: int) -> bytes:
         while len(self._buffer) < count:
             try:
-                received = self._connection.recv(65536)
-            except OSError:
+                with self._using:
+                    received = _tried(partial(self._connection.recv, _PIECE))
+                if received is None:
+                    select.select([self._connection], [], [])
+                    continue
+            except (OSError, ValueError):  # also: closed by another thread
                 received = b""
             if not received:
                 raise Closed(1006, "the connection was lost")
@@ -110,6 +120,31 @@ class WebSocket:
         taken = bytes(self._buffer[:count])
         del self._buffer[:count]
         return taken
+
+
+def _tried(act: Callable[[], T]) -> T | None:
+    """What it returns; None if it would have to wait."""
+    try:
+        return act()
+    except BlockingIOError:
+        return None
+    except OSError as error:
+        # Without importing ssl, which plain loopback does not need.
+        if type(error).__name__ in ("SSLWantReadError", "SSLWantWriteError"):
+            return None
+        raise
+
+
+def _frame(opcode: int, payload: bytes) -> bytes:
+    size = len(payload)
+    if size < 126:
+        head = struct.pack("!BB", 0x80 | opcode, 0x80 | size)
+    elif size < 65536:
+        head = struct.pack("!BBH", 0x80 | opcode, 0x80 | 126, size)
+    else:
+        head = struct.pack("!BBQ", 0x80 | opcode, 0x80 | 127, size)
+    mask = os.urandom(4)
+    return head + mask + _masked(payload, mask)
 
 
 def open_websocket(transport: Transport, target: str) -> WebSocket:
@@ -133,7 +168,6 @@ def open_websocket(transport: Transport, target: str) -> WebSocket:
         expected = base64.b64encode(hashlib.sha1(key + _GUID, usedforsecurity=False).digest()).decode()
         if headers.get("sec-websocket-accept") != expected:
             raise UnexpectedAnswerError("What answers there is no WebSocket of Corral's.")
-        connection.settimeout(None)
     except OSError as error:
         connection.close()
         reason = error.strerror or str(error) or type(error).__name__
