@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { toGive, toYaml } from '../src/pages/work/document';
 import { shellQuoted, shellWords } from '../src/pages/work/launch/shell-words';
 import { commandOf, documentOf, usual, valuesLike } from '../src/pages/work/launch/values';
+import { tarOf } from '../src/pages/work/launch/tar';
 import { plain, readLine } from '../src/pages/work/one/ansi';
 import { nearest, niceTop, pieces, timeTicks } from '../src/pages/work/one/chart-scale';
 import { append, empty, MOST_LINES } from '../src/pages/work/one/log-lines';
@@ -52,6 +53,24 @@ describe('the launch form', () => {
     const document = documentOf(values);
     const stored = { ...document, resources: { cpu_milli: 1000, memory_mib: 2048, gpu: { count: 1, memory_mib: 8192 } }, flavor: null, preemptible: true, retries: 0 };
     expect(documentOf(valuesLike(stored))).toEqual({ ...document, resources: { cpu_milli: '1', memory_mib: '2048Mi', gpu: { count: 1, memory_mib: '8192Mi' } } });
+  });
+});
+
+describe('an archive of files', () => {
+  const text = (content: string) => ({ size: content.length, content: new Blob([content]) });
+
+  test('has a header, the content in whole blocks, and an end', async () => {
+    const bytes = new Uint8Array(await tarOf([{ path: 'train.py', ...text('print(1)') }]).arrayBuffer());
+    const read = (from: number, length: number) => new TextDecoder().decode(bytes.slice(from, from + length)).replace(/\0.*$/s, '');
+    expect(bytes.length).toBe(4 * 512);
+    expect([read(0, 100), read(124, 12), read(257, 6), read(512, 8)]).toEqual(['train.py', '00000000010', 'ustar', 'print(1)']);
+    const sum = bytes.slice(0, 512).reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 32 : byte), 0);
+    expect(parseInt(read(148, 8), 8)).toBe(sum);
+  });
+
+  test('keeps names of any length and script', async () => {
+    const archive = await tarOf([{ path: `資料/${'a'.repeat(120)}.txt`, ...text('x') }]).text();
+    expect(archive).toContain(`141 path=資料/${'a'.repeat(120)}.txt\n`);
   });
 });
 

@@ -4,6 +4,7 @@ import { useMay } from '../../../api/session';
 import { CloseIcon, PlusIcon } from '../../../components/icons';
 import { OrganisationSelect } from '../../organisation/OrganisationSelect';
 import { usePlaces } from '../../organisation/places';
+import { FilesField } from './FilesField';
 import { FlavorChoice } from './FlavorChoice';
 import { shellWords } from './shell-words';
 import { VARIABLE, type Values } from './values';
@@ -28,6 +29,9 @@ export function LaunchFields({ values, onDefault }: { values: Values; onDefault:
         rules={[needed(t('launch.command')), { validator: (_, text: string | undefined) => (shellWords(text ?? '') === null ? Promise.reject(new Error(t('launch.quotes'))) : Promise.resolve()) }]}
       >
         <Input.TextArea className="mono" autoSize={{ minRows: 2, maxRows: 10 }} placeholder={EXAMPLE} spellCheck={false} autoCapitalize="none" />
+      </Form.Item>
+      <Form.Item name="files" label={t('launch.files')} extra={t('launch.filesHint')}>
+        <FilesField kept={values.upload_id !== undefined} />
       </Form.Item>
       <Form.Item name="by" label={t('launch.measure')}>
         <Segmented<string> options={[{ value: 'flavor', label: t('launch.byFlavor'), disabled: !may('flavors.read') }, { value: 'numbers', label: t('launch.byNumbers') }]} aria-label={t('launch.measure')} />

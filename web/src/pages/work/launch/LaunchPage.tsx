@@ -16,6 +16,7 @@ import '../work.css';
 import { toYaml } from '../document';
 import { workloadQuery } from '../queries';
 import { LaunchFields } from './LaunchFields';
+import { tarOf, type Entry } from './tar';
 import { useProbe } from './useProbe';
 import { commandOf, documentOf, usual, valuesLike, type Values } from './values';
 import { VerdictLine } from './VerdictLine';
@@ -50,7 +51,10 @@ function Launch({ initial }: { initial: Values }) {
   const probe = useProbe(document);
   const { submit, busy, error } = useSubmit(
     form,
-    (given: Values) => body(client.POST('/api/v1/training', { params: { header: idempotencyKey() }, body: documentOf({ ...values, ...given }) })),
+    async (given: Values) => {
+      const upload_id = given.files ? await send(given.files) : values.upload_id;
+      return body(client.POST('/api/v1/training', { params: { header: idempotencyKey() }, body: documentOf({ ...values, ...given, upload_id }) }));
+    },
     (made) => {
       void queries.invalidateQueries({ queryKey: keys.workloads });
       void navigate({ to: `/workloads/${made.id}` });
@@ -88,6 +92,15 @@ function Launch({ initial }: { initial: Values }) {
       </Form>
     </Page>
   );
+}
+
+/** Sends the files as one archive; the same files are the same upload. */
+async function send(files: Entry[]): Promise<string> {
+  const archive = tarOf(files);
+  // The types know of JSON bodies only.
+  const given = { body: archive as never, bodySerializer: () => archive, headers: { 'Content-Type': 'application/x-tar' } };
+  const upload = await body(client.POST('/api/v1/uploads', given));
+  return upload.id;
 }
 
 function Code({ title, text }: { title: string; text: string }) {

@@ -36,7 +36,7 @@ export function VerdictLine({ probe }: { probe: Probe }) {
 
   const helps = verdict && !error && verdict.result !== 'fits' ? words.helps(verdict) : [];
   return (
-    <div className={`verdict${old ? ' old' : ''}`} aria-live="polite" aria-busy={old}>
+    <div className={`launch-verdict${old ? ' old' : ''}`} aria-live="polite" aria-busy={old}>
       <span className={`chip ${said.look?.tone ?? 'grey'}`}>{said.look ? <Glyph name={said.look.glyph} size={18} /> : <Glyph name="draft" size={18} />}</span>
       <div>
         <p className="answer">{said.first}</p>

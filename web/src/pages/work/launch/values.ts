@@ -1,5 +1,6 @@
 import type { components } from '../../../api/schema';
 import { shellQuoted, shellWords } from './shell-words';
+import type { Entry } from './tar';
 
 export interface Pair {
   name?: string;
@@ -21,6 +22,9 @@ export interface Values {
   time_limit_seconds?: string;
   retries?: number | null;
   preemptible: boolean;
+  /** Files of this computer; sent before the work is. */
+  files?: Entry[];
+  upload_id?: string;
 }
 
 export type Document = components['schemas']['TrainingSpec'];
@@ -60,6 +64,7 @@ export function documentOf(values: Values): Document {
     ...(Object.keys(parameters).length > 0 ? { parameters } : {}),
     ...(Object.keys(environment).length > 0 ? { environment } : {}),
     ...(values.time_limit_seconds?.trim() ? { time_limit_seconds: values.time_limit_seconds.trim() } : {}),
+    ...(values.upload_id ? { upload_id: values.upload_id } : {}),
     ...(values.retries ? { retries: values.retries } : {}),
     ...(values.preemptible ? {} : { preemptible: false }),
   };
@@ -82,7 +87,7 @@ export function commandOf(values: Values, organisationName: string | undefined):
     ...Object.entries(pairs(values.given)).map(([name, value]) => `--param ${shellQuoted(`${name}=${value}`)}`),
     values.time_limit_seconds?.trim() && `--time-limit ${shellQuoted(values.time_limit_seconds.trim())}`,
     values.retries && `--retries ${values.retries}`,
-    '--no-upload',
+    !values.files && !values.upload_id && '--no-upload',
   ].filter(Boolean);
   return ['corral run', ...options.map((option) => `  ${option}`), `  -- ${words.map(shellQuoted).join(' ')}`].join(' \\\n');
 }
@@ -108,6 +113,7 @@ export function valuesLike(spec: Record<string, unknown>): Values {
     variables: listed(document.environment),
     given: listed(document.parameters),
     time_limit_seconds: document.time_limit_seconds ? `${document.time_limit_seconds}s` : undefined,
+    upload_id: document.upload_id ?? undefined,
     retries: document.retries ?? 0,
     preemptible: document.preemptible ?? true,
   };

@@ -1,0 +1,112 @@
+"""Work in the console: launched by clicks, seen to run, read, stopped; what waits is explained."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import FilePayload, Page, expect
+
+from tests.browser.conftest import NARROW, NewPage
+from tests.browser.looks import (
+    assert_accessible_in_both_themes,
+    assert_fits_the_screen,
+    assert_translated,
+    each_language,
+)
+from tests.browser.stories import Story, row
+from tests.live import LiveCorral
+
+TALKS = b"echo ready\nprintf '\\033[31mred\\033[0m\\n'\nexec sleep 600\n"
+
+
+@pytest.fixture
+def story(live_corral: LiveCorral) -> Story:
+    return Story(live_corral)
+
+
+def submit(story: Story, name: str, **more: Any) -> str:
+    spec = {
+        "name": name,
+        "command": ["sleep", "600"],
+        "resources": {"cpu_milli": 100, "memory_mib": 64},
+        "grace_seconds": 1,
+    }
+    return str(story.call("POST", "/training", spec | more)["id"])
+
+
+def test_training_is_launched_read_suspended_and_stopped_by_clicks(admin_page: Page) -> None:
+    admin_page.goto("/training")
+    expect(admin_page.get_by_text("No training run yet")).to_be_visible()
+    admin_page.get_by_role("button", name="Launch training").first.click()
+    admin_page.get_by_label("Name", exact=True).fill("fit")
+    admin_page.get_by_label("Command", exact=True).fill("sh run.sh")
+    script: FilePayload = {"name": "run.sh", "mimeType": "text/x-shellscript", "buffer": TALKS}
+    admin_page.locator("input[type=file][multiple]").set_input_files([script])
+    expect(admin_page.get_by_text("1 file, ")).to_be_visible()
+    admin_page.get_by_text("Numbers", exact=True).click()
+    admin_page.get_by_label("CPU", exact=True).fill("100m")
+    admin_page.get_by_label("Memory", exact=True).fill("64Mi")
+    expect(admin_page.get_by_text(re.compile("Fits now on"))).to_be_visible()
+    admin_page.get_by_role("button", name="Launch", exact=True).click()
+
+    admin_page.wait_for_url(re.compile("/workloads/w"))
+    expect(admin_page.get_by_text(re.compile(r"Runs on .+ for \d+ s\."))).to_be_visible()
+    admin_page.get_by_role("link", name="Log", exact=True).click()
+    output = admin_page.get_by_role("log")
+    expect(output.get_by_text("ready", exact=True)).to_be_visible()
+    expect(output.locator(".a-red")).to_have_text("red")
+    expect(admin_page.get_by_text("Following")).to_be_visible()
+
+    admin_page.get_by_role("button", name="Stop", exact=True).click()
+    admin_page.get_by_role("dialog").get_by_role("button", name="Stop", exact=True).click()
+    expect(admin_page.get_by_role("button", name="Run again")).to_be_visible(timeout=60_000)
+    admin_page.get_by_role("link", name="Overview").click()
+    expect(admin_page.get_by_text("admin stopped it.").first).to_be_visible()
+
+
+def test_work_that_cannot_run_says_why_and_what_would_help(admin_page: Page, story: Story) -> None:
+    gpus = {"cpu_milli": 100, "memory_mib": 64, "gpu": {"count": 64}}
+    work = submit(story, "too-much", resources=gpus)
+    admin_page.goto(f"/workloads/{work}")
+    expect(admin_page.get_by_text("Can never run here: no node has room for it.")).to_be_visible()
+    expect(admin_page.get_by_text("1 of 1 in its queue")).to_be_visible()
+    expect(admin_page.get_by_text(re.compile(r"Ask for \d+ GPUs? for each replica"))).to_be_visible()
+
+
+def test_list_is_live_and_acts_on_many_at_once(admin_page: Page, story: Story) -> None:
+    admin_page.goto("/workloads")
+    names = ("first", "second")
+    for name in names:
+        submit(story, name)
+    for name in names:
+        expect(row(admin_page, name)).to_contain_text("Running", timeout=60_000)
+        admin_page.get_by_role("checkbox", name=f"Choose {name}").check()
+    admin_page.get_by_role("button", name="Suspend 2").click()
+    expect(row(admin_page, "second")).to_contain_text("Suspended", timeout=60_000)
+    expect(row(admin_page, "first")).to_contain_text("admin suspended it.")
+    admin_page.goto("/workloads?state=failed")
+    expect(admin_page.get_by_text("No workload matches Failed")).to_be_visible()
+    admin_page.get_by_role("button", name="Any state").click()
+    expect(row(admin_page, "first")).to_be_visible()
+
+
+def test_refusal_of_the_server_stands_at_its_field(admin_page: Page, watch: Any) -> None:
+    watch.allow_answer(422, r"^/api/v1/training")
+    admin_page.goto("/training/launch")
+    admin_page.get_by_label("Name", exact=True).fill("fit")
+    admin_page.get_by_label("Command", exact=True).fill("true")
+    admin_page.get_by_text("Numbers", exact=True).click()
+    admin_page.get_by_label("Memory", exact=True).fill("many")
+    admin_page.get_by_role("button", name="Launch", exact=True).click()
+    expect(admin_page.locator(".ant-form-item-has-error", has_text="Memory")).to_be_visible()
+
+
+def test_pages_of_work_are_accessible_translated_and_fit_a_phone(new_page: NewPage, story: Story) -> None:
+    work = submit(story, "looked-at")
+    page = new_page(signed_in=True, size=NARROW)
+    for path in ("/workloads", f"/workloads/{work}", f"/workloads/{work}?tab=log", "/training/launch"):
+        for _language in each_language(page, path):
+            expect(page.get_by_role("heading", level=1)).to_be_visible()
+            assert_translated(page)
+            assert_fits_the_screen(page)
+        assert_accessible_in_both_themes(page)
