@@ -232,6 +232,13 @@ async def test_others_work_is_seen_and_stopped_only_with_the_right(ground: Groun
     assert (await ground.get(work))["reason"]["sentence"] == "admin stopped it."
 
 
+async def test_token_that_may_only_run_work_submits_and_stops_it(ground: Ground) -> None:
+    program = await ground.campus.token(ground.campus.admin, "workloads.run", "organisations.read")
+    work = await ground.submit(program, "by a script")
+    made(await program.post(f"/workloads/{work}/stop"))
+    assert await ground.state(work) == "stopped"
+
+
 async def test_finished_work_is_deleted_with_its_files(ground: Ground) -> None:
     admin = ground.campus.admin
     work = await ground.submit(admin, "brief")

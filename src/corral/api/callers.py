@@ -110,10 +110,13 @@ class Need:
     permission: Permission | None = None
 
 
-def Requires(permission: Permission) -> Any:  # noqa: N802 - reads as a word in signatures
+def Requires(permission: Permission, *others: Permission) -> Any:  # noqa: N802 - reads as a word in signatures
+    """One of the permissions, somewhere in the tree."""
+    enough = frozenset({permission, *others})
+
     async def caller_with_permission(request: Request) -> Caller:
         caller = await authenticate(request)
-        if not any(permission in authority.permissions for authority in caller.authorities):
+        if not any(enough & authority.permissions for authority in caller.authorities):
             raise lacking(permission, "some organisation")
         return caller
 

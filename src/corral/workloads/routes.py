@@ -4,11 +4,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from corral.api.callers import Caller, SignedIn
+from corral.api.callers import Caller, Requires, SignedIn
 from corral.api.models import Id, Search
 from corral.api.once import Db
 from corral.api.pages import Cursor, Limit, Page
 from corral.api.versions import tagged
+from corral.core.permissions import Permission
 from corral.workloads import finding, service, summary
 from corral.workloads.models import Acted, Action, ActOn, Workload, WorkloadDetail, WorkloadSummary
 from corral.workloads.planning import Planning
@@ -19,6 +20,7 @@ router = APIRouter(prefix="/workloads", tags=["workloads"])
 
 # One's own work needs no permission to be seen; what else is seen, and what may be done, services decide.
 Anybody = Annotated[Caller, SignedIn]
+Actor = Annotated[Caller, Requires(Permission.WORKLOADS_RUN, Permission.WORKLOADS_MANAGE)]
 
 
 Kinds = Annotated[list[str] | None, Query(alias="kind", max_length=10, description="Only of these kinds.")]
@@ -76,7 +78,7 @@ async def summarise_workloads(
 
 
 @router.post("/actions")
-async def act_on_workloads(database: Db, caller: Anybody, what: ActOn) -> Acted:
+async def act_on_workloads(database: Db, caller: Actor, what: ActOn) -> Acted:
     """Stops, suspends, resumes or deletes many at once; one that is refused does not hold up the others."""
     return await database.write(service.act, caller, what.action, what.ids)
 
@@ -95,7 +97,7 @@ async def explain_workload(caller: Anybody, prober: Planning, workload_id: Id) -
 
 @router.post("/{workload_id}/{action}")
 async def act_on_workload(
-    database: Db, caller: Anybody, workload_id: Id, action: Action, response: Response
+    database: Db, caller: Actor, workload_id: Id, action: Action, response: Response
 ) -> WorkloadDetail:
     """Stops, suspends, resumes or deletes it. What it is already, it stays."""
     await database.write(service.act_on_one, caller, action, workload_id)
