@@ -137,7 +137,7 @@ def test_when_ready_it_names_the_addresses_and_shows_how_to_get_in(start: Start)
         "2.0 GiB",
         "none: simulated",
         f"ssh -L {port}:127.0.0.1:{port}",
-        "Ctrl-C stops Corral.",
+        "Ctrl-C stops Corral. Work goes on.",
     ):
         assert shown in output
     assert "\033[" not in output

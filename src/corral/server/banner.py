@@ -45,7 +45,7 @@ def say_ready(handed_over: dict[str, Any], report: dict[str, Any]) -> None:
             _dim("From another machine, through an SSH tunnel:"),
             _dim(f"  ssh -L {port}:127.0.0.1:{port} <user>@<this machine>   then open {console} there"),
         ]
-    lines += ["", _dim("Ctrl-C stops Corral."), ""]
+    lines += ["", _dim("Ctrl-C stops Corral. Work goes on."), ""]
     _out("\n".join(lines))
 
 
@@ -77,12 +77,16 @@ def say_stopping() -> None:
     _out(_dim("\nStopping Corral. Ctrl-C again stops at once."))
 
 
-def say_stopped(clean: bool) -> None:
+def say_stopped(clean: bool, going_on: int) -> None:
+    """`going_on` counts attempts of workloads that outlive Corral."""
     _out(
         "Corral has stopped."
         if clean
         else "Corral has stopped; a process did not end in time and was killed."
     )
+    if going_on:
+        work = "1 workload goes" if going_on == 1 else f"{going_on} workloads go"
+        _out(f"{work} on without it and will be found again. To end them: corral up, then corral stop.")
 
 
 def say_error(message: str, remedy: str) -> None:

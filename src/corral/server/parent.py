@@ -44,6 +44,7 @@ from pathlib import Path
 from typing import Any
 
 from corral import __version__
+from corral.engines.local.locks import holder
 from corral.server import banner
 from corral.server.lock import HomeInUseError, lock_home
 from corral.server.ports import PortError, listen
@@ -122,7 +123,7 @@ class Parent:
             (self.home / "endpoints.json").unlink(missing_ok=True)
         banner.say_stopping()
         clean = self._stop_all()
-        banner.say_stopped(clean)
+        banner.say_stopped(clean, _going_on(self.home))
         return 0 if clean else 1
 
     # Signals and pipes
@@ -324,6 +325,12 @@ def _running_pid(home: Path) -> int | None:
         return int(json.loads((home / "endpoints.json").read_text())["pid"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _going_on(home: Path) -> int:
+    """How many attempts are supervised: what they run outlives Corral."""
+    attempts = (home / "work" / "run").glob("[!.]*/")
+    return sum(holder(attempt) is not None for attempt in attempts)
 
 
 def _read_settings(arguments: list[str]) -> tuple[dict[str, Any], int]:
