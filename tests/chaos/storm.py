@@ -9,6 +9,9 @@ import os
 import random
 import re
 import signal
+import sqlite3
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -106,6 +109,17 @@ class Storm:
             return
         self.kills[kind] += 1
 
+    def hold_the_write_lock(self, seconds: float) -> None:
+        """As a backup or a curious administrator might: nobody else can write meanwhile."""
+        held = sqlite3.connect(self.corral.home / "corral.db", timeout=60, isolation_level=None)
+        try:
+            held.execute("BEGIN IMMEDIATE")
+            time.sleep(seconds)
+            held.execute("ROLLBACK")
+        finally:
+            held.close()
+        self.kills["write lock held"] += 1
+
     def raise_the_dead(self) -> None:
         """As a person or a service manager would: a parent that is gone is started again."""
         if self.corral.process.poll() is not None:
@@ -146,6 +160,12 @@ class Storm:
             counts = Counter(began.read_text().split()) if began.exists() else Counter()
             twice += [f"{workload_id}-{mark}" for mark, count in counts.items() if count > 1]
         return twice
+
+
+def assert_invariants_hold(home: Path) -> None:
+    command = [Path(sys.executable).parent / "corral", "doctor", "--invariants", "--home", home]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 _PROCESS = re.compile(r"(server\.child|planner_child|nursery)")
