@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import { Button } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -7,22 +8,24 @@ import { useRoleName } from '../../components/role-name';
 import { Notice } from '../../components/States';
 import { useFormat } from '../../i18n/format';
 import { useGo } from '../../shell/go';
+import { useLiveCounts } from '../work/live-counts';
 import { JoinPanel } from './JoinPanel';
 
-/** Says honestly that nothing runs yet, and what can be prepared meanwhile. */
+/** What of one's own runs and waits, and what can be prepared. */
 export function UserHome() {
   const { t } = useTranslation();
   const me = useMe();
   const [joining, setJoining] = useState(false);
   const [joined, setJoined] = useState<string | null>(null);
+  const live = useLiveCounts({ user_id: me.id });
   const names = me.organisations.map((one) => one.name).join(', ');
   return (
     <Page
       title={t('menu.home')}
       live
       answer={
-        <AnswerLine consequence={names ? t('home.user.belongs', { organisations: names }) : t('home.user.belongsNowhere')} detail={t('home.user.detail')}>
-          {t('home.user.answer')}
+        <AnswerLine consequence={names ? t('home.user.belongs', { organisations: names }) : t('home.user.belongsNowhere')} detail={<Link to="/training" search={{ whose: 'mine' }}>{t('home.user.detail')}</Link>}>
+          {live}
         </AnswerLine>
       }
       rail={<MyRoles />}
