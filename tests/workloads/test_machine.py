@@ -142,7 +142,7 @@ def test_lost_work_starts_again_without_having_asked_for_retries_but_not_for_eve
 
 
 def test_start_that_is_refused_says_why() -> None:
-    step = last(placed(), Ended(0, End.REFUSED, detail="bubblewrap is missing"))
+    step = last(placed(), Ended(0, End.REFUSED, detail="bubblewrap is missing."))
     assert step.because is not None
     assert step.because.sentence() == (
         "It could not be started: bubblewrap is missing. It is tried again (1 of 4)."

@@ -83,12 +83,16 @@ class Because:
             case Why.TRIES_AGAIN:
                 what = Because.from_dict(self.facts["after"]).sentence()
                 return f"{what} It is tried again ({self.facts['number']} of {self.facts['most']})."
-            case Why.EXITED | Why.KILLED | Why.LOST if detail := self.facts.get("detail"):
-                return f"{_SENTENCES[self.why].format(**self._named())[:-1]}: {detail}."
+            case Why.EXITED | Why.KILLED | Why.LOST if self.facts.get("detail"):
+                named = self._named()
+                return f"{_SENTENCES[self.why].format(**named)[:-1]}: {named['detail']}."
             case _:
                 return _SENTENCES[self.why].format(**self._named())
 
     def _named(self) -> dict[str, Any]:
         who = f"Replica {self.facts.get('replica')}" if self.facts.get("of", 1) > 1 else "It"
         names = {"by_name": "Corral", "for_name": "other work", "who": who}
-        return names | {name: value for name, value in self.facts.items() if value is not None}
+        given = {name: value for name, value in self.facts.items() if value is not None}
+        if isinstance(detail := given.get("detail"), str):
+            given["detail"] = detail.rstrip(".")  # it ends a sentence of ours
+        return names | given
