@@ -10,6 +10,7 @@ import pytest
 from corral.control import leases
 from corral.control.leases import Lease
 from corral.control.observed import RECONCILE
+from corral.control.planner import Planner, PlannerGoneError
 from corral.control.term import Term
 from corral.control.timing import SystemTiming
 from corral.control.zone import Zone
@@ -17,6 +18,7 @@ from corral.core.devices import Device
 from corral.core.nodes import Node
 from corral.engines.interface import Start
 from corral.engines.simulated import Program, SimulatedEngine
+from corral.scheduling.live import LivePlanner, Load, Question
 from corral.zones.service import local_zone
 from tests.apps import ApiClient
 from tests.campus import Campus, made
@@ -25,6 +27,28 @@ SECOND = 1_000_000
 MACHINE = Node(
     "box", 16000, 65536, devices=tuple(Device(f"gpu-{number}", 81920, "H100") for number in range(8))
 )
+
+
+class PlannerHere(Planner):
+    """The live planner without a process around it, which `test_planner` has: a new one costs nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._live: LivePlanner | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        return self._live is not None
+
+    async def ask(self, question: Question) -> Any:  # type: ignore[override]
+        if isinstance(question, Load):
+            self._live = LivePlanner()
+        if self._live is None:
+            raise PlannerGoneError("it was closed")
+        return self._live.answer(question)
+
+    async def close(self) -> None:
+        self._live = None
 
 
 @dataclass
@@ -50,7 +74,7 @@ class Ground:
     async def restart(self) -> None:
         """As after a crash: everything in memory is gone, the engine goes on."""
         await self.zone.scheduler.close()
-        self.zone = Zone(self.campus.database, self.zone.id, self.engine, self.kinds)
+        self.zone = Zone(self.campus.database, self.zone.id, self.engine, self.kinds, planner=PlannerHere())
         self.campus.app.state.prober = self.zone
         await self.take_over()
 
@@ -108,7 +132,7 @@ async def ground(campus: Campus) -> AsyncIterator[Ground]:
     now = int(campus.clock().timestamp() * SECOND)
     engine = SimulatedEngine([MACHINE], program_of, now=now, ticks_per_second=SECOND)
     zone_id = (await campus.database.read(local_zone)).id
-    zone = Zone(campus.database, zone_id, engine, campus.app.state.kinds)
+    zone = Zone(campus.database, zone_id, engine, campus.app.state.kinds, planner=PlannerHere())
     made_ground = Ground(campus, engine, zone, programs, now, started=starts)
     campus.app.state.prober = zone
     await made_ground.take_over()

@@ -15,7 +15,7 @@ from corral.usage.tables import usage_allocation
 from corral.workloads.tables import allocation
 from corral.zones.tables import pool
 from tests.campus import made, refused
-from tests.control.ground import Ground
+from tests.control.ground import Ground, PlannerHere
 
 
 async def test_work_runs_where_it_was_placed_and_ends(ground: Ground) -> None:
@@ -294,7 +294,8 @@ async def test_numbers_are_refused_where_only_flavors_are_offered(ground: Ground
 async def test_work_without_isolation_is_refused_once_somebody_else_has_an_account(ground: Ground) -> None:
     zone, database = ground.zone, ground.campus.database
     await zone.scheduler.close()
-    ground.zone = Zone(database, zone.id, ground.engine, ground.kinds, only_one_person=True)
+    here = PlannerHere()
+    ground.zone = Zone(database, zone.id, ground.engine, ground.kinds, only_one_person=True, planner=here)
     ground.campus.app.state.prober = ground.zone
     alone = await ground.submit(ground.campus.admin, "alone")
     await ground.settle()

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from corral.api.callers import Caller
 from corral.control.meter import Meter
+from corral.control.planner import Planner
 from corral.control.reconcile import Listener, Reconciler
 from corral.control.recording import Kind
 from corral.control.running import running
@@ -43,6 +44,7 @@ class Zone:
         listener: Listener | None = None,
         *,
         only_one_person: bool = False,
+        planner: Planner | None = None,
     ) -> None:
         self.id = zone_id
         self.engine = engine
@@ -50,7 +52,7 @@ class Zone:
         if only_one_person:
             kinds = {name: OnlyOnePerson(kind) for name, kind in kinds.items()}
         self.reconciler = Reconciler(database, zone_id, engine, kinds, listener)
-        self.scheduler = Scheduler(database, zone_id)
+        self.scheduler = Scheduler(database, zone_id, planner)
         self.meter = Meter(database, zone_id, engine, samples)
 
     @classmethod
