@@ -16,7 +16,7 @@ TRAINING = """
 import json, os, pathlib, signal, sys, time
 saved = pathlib.Path("steps.json")
 step = json.loads(saved.read_text()) if saved.exists() else 0
-print("resumed at" if os.environ.get("CORRAL_RESUME") else "began at", step, flush=True)
+print("resumed at" if os.environ["CORRAL_RESUME"] == "1" else "began at", step, flush=True)
 def leave(*_):
     saved.write_text(json.dumps(step))
     print("saved", step, flush=True)
@@ -57,6 +57,8 @@ def test_borrowed_gpus_go_back_and_the_borrower_resumes_from_its_checkpoint(corr
     work = [ana.submit(f"ana-{number}", [*train, "100000"], gpus=2) for number in range(4)]
     for one in work:
         ana.wait(one, "running")
+        # Only then it listens to being told to go.
+        wait_for(lambda one=one: ana.output(one, 1), lambda text: "began at" in text)
 
     # bert and carl come back: theirs is returned at once.
     back = {
