@@ -104,13 +104,13 @@ def test_keyboard_reaches_menu_page_and_account(admin_page: Page) -> None:
     keys.press("Tab")
     expect(page.get_by_role("link", name="Skip to the page")).to_be_focused()
     expect(page.get_by_role("link", name="Skip to the page")).to_be_in_viewport()
-    for name in ("Corral, home", "Search or jump to", "Home", "People", "Organisations", "Roles"):
+    for name in ("Corral, home", "Search or jump to", "Home", "Training", "All workloads", "Queues"):
         keys.press("Tab")
         focused = page.locator(":focus")
         expect(focused).to_have_accessible_name(re.compile(f"^{name}"))
         assert focused.evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
     keys.press("Enter")
-    expect(page).to_have_url(re.compile(r"/roles$"))
+    expect(page).to_have_url(re.compile(r"/queues$"))
 
     account = page.get_by_role("button", name=re.compile("Profile, theme, language, sign out"))
     account.focus()
