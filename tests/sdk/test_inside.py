@@ -1,5 +1,6 @@
 """Programs tell Corral how their work goes, and hear when it is time to go; elsewhere they run as well."""
 
+import contextlib
 import json
 import os
 import signal
@@ -39,8 +40,11 @@ class Listener:
             threading.Thread(target=self._hear, args=[connection], daemon=True).start()
 
     def _hear(self, connection: socket.socket) -> None:
-        with connection, connection.makefile("rwb") as lines:
+        # A program that ends in the middle of a message, or before its answer, hangs up without a word.
+        with contextlib.suppress(ConnectionError), connection, connection.makefile("rwb") as lines:
             for line in lines:
+                if not line.endswith(b"\n"):
+                    return
                 self.heard.append(json.loads(line))
                 lines.write(json.dumps(self.answer).encode() + b"\n")
                 lines.flush()
