@@ -13,6 +13,8 @@ export interface WorkloadFilters {
 
 const PAGE = 100;
 const SAMPLED_MS = 5_000;
+/** States that do not last. An event only wakes; should one be lost, the page must not show them for ever. */
+const PASSING: ReadonlySet<WorkloadState> = new Set<WorkloadState>(['starting', 'suspending', 'stopping']);
 
 export const workloadsQuery = (filters: WorkloadFilters) =>
   infiniteQueryOptions({
@@ -20,6 +22,7 @@ export const workloadsQuery = (filters: WorkloadFilters) =>
     queryFn: ({ pageParam, signal }) => body(client.GET('/api/v1/workloads', { params: { query: { ...filters, limit: PAGE, cursor: pageParam } }, signal })),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.next_cursor ?? undefined,
+    refetchInterval: ({ state }) => (state.data?.pages.some((page) => page.items.some((one) => PASSING.has(one.state))) ? SAMPLED_MS : false),
     // While the answer to a new filter is on its way, the old rows stay.
     placeholderData: (before) => before,
   });
@@ -33,7 +36,11 @@ export const summaryQuery = (filters: WorkloadFilters) =>
   });
 
 export const workloadQuery = (id: string) =>
-  queryOptions({ queryKey: [...keys.workloads, 'one', id], queryFn: () => body(client.GET('/api/v1/workloads/{workload_id}', { params: { path: { workload_id: id } } })) });
+  queryOptions({
+    queryKey: [...keys.workloads, 'one', id],
+    queryFn: () => body(client.GET('/api/v1/workloads/{workload_id}', { params: { path: { workload_id: id } } })),
+    refetchInterval: ({ state }) => (state.data !== undefined && PASSING.has(state.data.state) ? SAMPLED_MS : false),
+  });
 
 export const whyQuery = (id: string) =>
   queryOptions({
