@@ -1,4 +1,4 @@
-"""Quantities as people write them, to whole numbers of the unit that Corral counts in, and back.
+"""Quantities as people write them, to whole numbers of the unit that Corral counts in.
 
 A bare number is in the unit of the field it is given for; text carries its own: `8Gi`, `500m`, `2h 30min`.
 """
@@ -45,13 +45,6 @@ def seconds(text: str) -> int:
     if whole is None or any(unit not in _SECONDS for _, unit in parts):
         raise ValueError("a time has a number and a unit, such as 90s, 30min, 2h or 1d")
     return _up(sum((Fraction(number) * _SECONDS[unit] for number, unit in parts), Fraction()))
-
-
-def size_words(mib: int) -> str:
-    """`8 GiB`, `512 MiB`, `1.5 GiB`."""
-    if mib >= 1024:
-        return f"{mib / 1024:.4g} GiB"
-    return f"{mib} MiB"
 
 
 def _up(value: Fraction) -> int:

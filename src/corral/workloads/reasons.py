@@ -24,7 +24,6 @@ class Why(StrEnum):
     MEMBER_ENDED = "member_ended"
     ENDED_WELL = "ended_well"
     SAID_DONE = "said_done"
-    LEFT = "left"
     EXITED = "exited"
     KILLED = "killed"
     OUT_OF_MEMORY = "out_of_memory"
@@ -52,7 +51,6 @@ _SENTENCES = {
     Why.MEMBER_ENDED: "{what} The other replicas are ended too.",
     Why.ENDED_WELL: "It ended with exit code 0.",
     Why.SAID_DONE: "It said that it is done.",
-    Why.LEFT: "It left its place.",
     Why.EXITED: "{who} ended with exit code {exit_code}.",
     Why.KILLED: "{who} was ended by signal {signal}.",
     Why.OUT_OF_MEMORY: "{who} ran out of memory at its limit of {memory_mib} MiB.",

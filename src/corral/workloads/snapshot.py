@@ -30,10 +30,6 @@ def replica_number(name: str) -> int:
     return int(name.rpartition("-")[2])
 
 
-def concerns_scheduling(state: str) -> bool:
-    return state in WAITING or state in PRESENT
-
-
 def workloads(transaction: Transaction, zone_id: str) -> tuple[Workload, ...]:
     """All of a zone that wait or hold something."""
     states = sorted({*WAITING, *PRESENT})
