@@ -5,19 +5,27 @@ to go; a `stubborn` one does not listen; a `failing` one fails; one that is `don
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass, replace
 
 import pytest
 
 from corral.core.devices import DeviceUse
+from corral.core.places import TooManyOpen
 from corral.core.refusals import Conflict, NotFound, Refusal
 from corral.engines.interface import Cursor, Ending, Engine, Observation, Run, RunPhase, Start
 from corral.engines.reports import Message, MessageKind
 from corral.engines.tasks import Task
+from corral.engines.visitors import Bounds
+
+BOUNDS = Bounds(dials=2, sessions=2, streams=2)
 
 
 class Place(ABC):
-    """An engine with a node `node` that has two devices, and the means of making things happen there."""
+    """An engine with a node `node` that has two devices, and the means of making things happen there.
+
+    It lets in as many as `BOUNDS` says.
+    """
 
     engine: Engine
     node: str
@@ -282,6 +290,29 @@ class EngineSuite(ABC):
         await place.reach("a", RunPhase.ENDED)
         followed = b"".join([chunk.data async for chunk in place.engine.follow("a", 0)])
         assert followed == (await place.engine.logs("a", 0, 100_000)).data
+
+    async def test_output_of_one_persons_work_is_followed_by_so_many_and_no_more(self, place: Place) -> None:
+        bens = replace(place.start("endless-c", mib=1), task=replace(place.task("endless-c"), owner="ben"))
+        starts = [place.start("endless-a", mib=1), place.start("endless-b", device=1), bens]
+        await place.engine.start(starts)
+        for start in starts:
+            await place.reach(start.run, RunPhase.RUNNING)
+        async with AsyncExitStack() as open_streams:
+
+            async def follow(run: str) -> None:
+                stream = place.engine.follow(run, 0)
+                await open_streams.enter_async_context(aclosing(stream))  # type: ignore[type-var]
+                assert (await anext(stream)).data
+
+            await follow("endless-a")
+            await follow("endless-b")
+            with pytest.raises(
+                TooManyOpen, match="owner of this work has 2 streams of output open"
+            ) as refused:
+                await follow("endless-a")
+            assert refused.value.remedy == "Stop following some of them, then try again."
+            await follow("endless-c")
+        assert (await anext(place.engine.follow("endless-a", 0))).data
 
     async def test_output_stays_readable_until_its_workload_is_discarded(self, place: Place) -> None:
         start = place.start("a")

@@ -11,7 +11,7 @@ from corral.engines.interface import Ending, Run, RunPhase, Start
 from corral.engines.reports import Message, MessageKind
 from corral.engines.simulated import Faults, Program, SimulatedEngine
 from corral.engines.tasks import Task
-from tests.engines.engine_suite import EngineSuite, Place, Reader, everything
+from tests.engines.engine_suite import BOUNDS, EngineSuite, Place, Reader, everything
 
 NODES = tuple(
     Node(f"n{number}", 32000, 65536, devices=(Device("g0", 81920), Device("g1", 81920)))
@@ -36,7 +36,7 @@ def program_of(begun: Start) -> Program:
 
 
 def engine_with(faults: Faults, seed: int = 0) -> SimulatedEngine:
-    return SimulatedEngine(NODES, program_of, faults=faults, seed=seed)
+    return SimulatedEngine(NODES, program_of, faults=faults, seed=seed, bounds=BOUNDS)
 
 
 class SimulatedPlace(Place):

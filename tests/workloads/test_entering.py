@@ -12,7 +12,7 @@ import pytest
 from fastapi import FastAPI
 
 from corral.api import sockets
-from corral.api.places import Places
+from corral.core.places import Places
 from corral.core.refusals import Conflict
 from corral.engines.sessions import Terminal
 from corral.engines.simulated import Program

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from corral.api.places import Places
+from corral.core.places import Places
 from corral.engines.simulated import Program
 from tests.apps import ApiClient
 from tests.campus import made, refused

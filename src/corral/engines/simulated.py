@@ -19,6 +19,7 @@ from corral.engines import simulated_reports
 from corral.engines.interface import Cursor, Ending, Inventory, Observation, Run, RunPhase, Start
 from corral.engines.reports import Counters, LogChunk, Message, MessageKind, Usage
 from corral.engines.sessions import Session, Terminal
+from corral.engines.visitors import USUAL_BOUNDS, Bounds, Visitors
 
 _MILLION = 1_000_000
 
@@ -97,6 +98,7 @@ class SimulatedEngine:
         seed: int = 0,
         epoch: str = "simulated",
         ticks_per_second: int = 1,
+        bounds: Bounds = USUAL_BOUNDS,
     ) -> None:
         self.now = now
         self._second = ticks_per_second
@@ -118,6 +120,8 @@ class SimulatedEngine:
         self._ended: dict[str, Run] = {}
         self._forgotten: dict[str, Run | None] = {}
         self._runs_of: dict[str, list[str]] = {}
+        self._owners: dict[str, str] = {}
+        self._visitors = Visitors(bounds)
         self._refusals: dict[str, str] = {}
         self._changes: list[Run] = []
         self._dropped = 0  # changes that were confirmed and are no longer kept
@@ -150,6 +154,7 @@ class SimulatedEngine:
             if start.run in self._live or start.run in self._ended or start.run in self._forgotten:
                 continue
             self._runs_of.setdefault(start.workload, []).append(start.run)
+            self._owners[start.run] = "" if start.task is None else start.task.owner
             live = _Live(start, self._program_of(start), self.now)
             refused = self._refusal(start)
             if refused is not None:
@@ -205,15 +210,16 @@ class SimulatedEngine:
         return simulated_reports.output(self._forgotten.get(run) or self._find(run), after, limit)
 
     async def follow(self, run: str, after: int) -> AsyncIterator[LogChunk]:
-        while True:
-            cursor = Cursor(self._epoch, self._dropped + len(self._changes))
-            chunk = await self.logs(run, after, simulated_reports.MOST_OUTPUT)
-            if chunk.data:
-                after = chunk.next
-                yield chunk
-            if chunk.ended:
-                return
-            await self.wait(cursor, simulated_reports.FOREVER)
+        with self._visitors.streams.taken(self._owners.get(run, "")):
+            while True:
+                cursor = Cursor(self._epoch, self._dropped + len(self._changes))
+                chunk = await self.logs(run, after, simulated_reports.MOST_OUTPUT)
+                if chunk.data:
+                    after = chunk.next
+                    yield chunk
+                if chunk.ended:
+                    return
+                await self.wait(cursor, simulated_reports.FOREVER)
 
     async def usage(self, runs: Iterable[str] | None = None) -> Usage:
         names = [*self._live, *self._ended] if runs is None else runs

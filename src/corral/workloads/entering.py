@@ -22,8 +22,8 @@ from starlette.websockets import WebSocket
 
 from corral.api.callers import Caller
 from corral.api.models import Input, storable
-from corral.api.places import Places
 from corral.api.sockets import GOING_AWAY, endpoint, tell, until_first, until_it_may_not
+from corral.core.places import Places
 from corral.core.refusals import Conflict, Malformed
 from corral.engines.interface import Engine
 from corral.engines.sessions import Session, Terminal

@@ -10,8 +10,8 @@ from corral.api.callers import SignedInCaller
 from corral.api.models import Id, Output
 from corral.api.once import Db
 from corral.api.patience import patience
-from corral.api.places import Places
 from corral.api.problems import Problem
+from corral.core.places import Places
 from corral.core.refusals import Conflict
 from corral.engines.interface import Engine
 from corral.workloads import output

@@ -18,7 +18,7 @@ from corral.engines.local import locks
 from corral.engines.local.engine import LocalEngine
 from corral.engines.reports import Message, MessageKind
 from corral.engines.tasks import Task
-from tests.engines.engine_suite import Place, everything
+from tests.engines.engine_suite import BOUNDS, Place, everything
 
 LIMIT_SECONDS = 20
 PHASES = list(RunPhase)
@@ -52,7 +52,7 @@ class LocalPlace(Place):
     def __init__(self, directory: Path, **settings: Any) -> None:
         self.directory = directory
         self._listeners: set[str] = set()
-        self._settings: dict[str, Any] = {"simulated_gpus": "2xH100-80GB", **settings}
+        self._settings: dict[str, Any] = {"simulated_gpus": "2xH100-80GB", "bounds": BOUNDS, **settings}
         # Without control groups an ordinary user has no limits: only their own work is taken.
         self._settings.setdefault("trusted", os.geteuid() != 0)
         self.engine: LocalEngine = self.another_engine()

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from corral.core.refusals import Conflict
 from corral.engines.interface import Ending, RunPhase, Start
 from corral.engines.reports import MessageKind
-from corral.engines.sessions import Terminal
 from tests.engines.engine_suite import Reader, everything
-from tests.engines.local.places import LIMIT_SECONDS, SAY, LocalPlace, local_place
+from tests.engines.local.marks import marked, wait_until_gone, wait_until_there
+from tests.engines.local.places import SAY, LocalPlace, local_place
 
 NEEDS_LIMITS = pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user has no limits here")
 
@@ -24,37 +23,6 @@ NEEDS_LIMITS = pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user ha
 async def local() -> AsyncIterator[LocalPlace]:
     async with local_place() as made:
         yield made
-
-
-def marked() -> tuple[str, str]:
-    """A number of seconds that no other process sleeps, as found in its command line."""
-    seconds = f"{uuid.uuid4().int % 10**9}.5"
-    return seconds, f"sleep\0{seconds}\0"
-
-
-def processes_with(words: str) -> list[int]:
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if path.read_bytes().decode(errors="replace").endswith(words):
-                found.append(int(path.parent.name))
-        except OSError:
-            continue
-    return found
-
-
-def wait_until_there(words: str, count: int = 1) -> None:
-    until = time.monotonic() + LIMIT_SECONDS
-    while len(processes_with(words)) < count:
-        assert time.monotonic() < until, "the processes do not come"
-        time.sleep(0.01)
-
-
-def wait_until_gone(words: str) -> None:
-    until = time.monotonic() + LIMIT_SECONDS
-    while processes_with(words):
-        assert time.monotonic() < until, "processes stay"
-        time.sleep(0.01)
 
 
 async def test_command_that_is_not_there_is_named(local: LocalPlace) -> None:
@@ -284,67 +252,6 @@ async def test_counters_grow_and_are_told_at_the_end(local: LocalPlace) -> None:
     node = usage.nodes["here"]
     assert 0 < node.cpu_busy_microseconds < node.cpu_total_microseconds
     assert 0 < node.memory_used_bytes < node.memory_total_bytes
-
-
-async def test_command_runs_inside_with_its_own_streams(local: LocalPlace) -> None:
-    await local.engine.start([local.sized("endless-a", "sh", "-c", "echo mark > file; echo there; sleep 60")])
-    await local.wrote("endless-a", "there")
-    session = await local.engine.execute("endless-a", ["sh", "-c", "cat file -; echo wrong >&2; exit 5"])
-    await session.write(b"typed\n")
-    await session.close_input()
-    output = b""
-    while data := await session.read():
-        output += data
-    assert output == b"mark\ntyped\n"
-    assert await session.read_error() == b"wrong\n"
-    assert await session.wait() == 5
-    await session.close()
-
-
-async def test_command_in_a_terminal_sees_its_size(local: LocalPlace) -> None:
-    await local.engine.start([local.sized("endless-a", "sleep", "60")])
-    await local.reach("endless-a", RunPhase.RUNNING)
-    session = await local.engine.execute(
-        "endless-a", ["sh", "-c", "stty size; read x; stty size"], Terminal(24, 80)
-    )
-    output = b""
-    while b"\n" not in output:
-        output += await session.read()
-    await session.resize(Terminal(50, 132))
-    await session.write(b"\n")
-    while data := await session.read():
-        output += data
-    assert output.split() == [b"24", b"80", b"50", b"132"]
-    assert await session.wait() == 0
-    await session.close()
-
-
-async def test_session_ends_when_its_user_leaves(local: LocalPlace) -> None:
-    seconds, words = marked()
-    await local.engine.start([local.sized("endless-a", "sleep", "60")])
-    await local.reach("endless-a", RunPhase.RUNNING)
-    session = await local.engine.execute("endless-a", ["sh", "-c", f"echo in; exec sleep {seconds}"])
-    assert await session.read() == b"in\n"
-    wait_until_there(words)
-    await session.close()
-    wait_until_gone(words)
-
-
-async def test_port_inside_is_dialled_and_one_that_nobody_listens_on_is_refused(local: LocalPlace) -> None:
-    serve = (
-        "import socket\n"
-        "with socket.create_server(('127.0.0.1', 8888)) as server:\n"
-        "    print('listening', flush=True)\n"
-        "    while True: server.accept()[0].sendall(b'hello from inside')\n"
-    )
-    await local.engine.start([local.sized("endless-a", "python3", "-c", serve)])
-    await local.wrote("endless-a", "listening")
-    connected = await local.engine.dial("endless-a", 8888)
-    with connected:
-        connected.settimeout(LIMIT_SECONDS)
-        assert connected.recv(100) == b"hello from inside"
-    with pytest.raises(Conflict, match="nothing listens on port 9"):
-        await local.engine.dial("endless-a", 9)
 
 
 async def test_start_without_a_task_is_refused(local: LocalPlace) -> None:

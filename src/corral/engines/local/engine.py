@@ -2,33 +2,31 @@
 
 import asyncio
 import platform
-import secrets
 import socket
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
-from corral.core.refusals import Conflict, NotFound, Unavailable
 from corral.engines.interface import Cursor, Foreign, Inventory, Observation, RunPhase, Start
-from corral.engines.local import adoption, carrying, measure, runs
+from corral.engines.local import adoption, carrying, commanding, measure, runs
 from corral.engines.local.attempts import KnownAttempt
+from corral.engines.local.dialled import Dialled
 from corral.engines.local.groups import Group
 from corral.engines.local.house import House, Settings, build_house
-from corral.engines.local.link import Link
+from corral.engines.local.known import KnownRuns
 from corral.engines.local.nurseries import Nursery
 from corral.engines.local.outputs import find_output, read_messages
 from corral.engines.local.people import FIRST_UID, TooManyPeople
 from corral.engines.local.reach import LocalSession
-from corral.engines.local.starting import attempt_of, find_refusal, held_by
-from corral.engines.local.told import Told
+from corral.engines.local.starting import attempt_of, find_refusal
 from corral.engines.local.unpack import BadUpload
 from corral.engines.reports import Counters, LogChunk, Message, Usage
 from corral.engines.sessions import Session, Terminal
+from corral.engines.visitors import USUAL_BOUNDS, Bounds, Visitors
 
 STARTS_AT_A_TIME = 4
 FOLLOW_BYTES = 65536
-_LINK_SECONDS = 5.0
-_LINK_PAUSE_SECONDS = 0.02
 _FOLLOW_PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.4)
 
 
@@ -37,8 +35,8 @@ class LocalEngine:
 
     `trusted` is for one person's own work on their own machine: it also runs without a sandbox or limits, and
     every run says so. `allowed` are private networks and names that work may reach; the public ones it may
-    reach anyway. `disk_look_seconds` is how often the disk is looked at. Work outlives this object:
-    `close` leaves it alone.
+    reach anyway. `disk_look_seconds` is how often the disk is looked at, `bounds` how many may look into
+    one person's work. Work outlives this object: `close` leaves it alone.
     """
 
     def __init__(
@@ -52,6 +50,7 @@ class LocalEngine:
         first_uid: int = FIRST_UID,
         allowed: Sequence[str] = (),
         disk_look_seconds: float = 10,
+        bounds: Bounds = USUAL_BOUNDS,
         python: str | None = None,
     ) -> None:
         name = node or platform.node() or "local"
@@ -59,10 +58,9 @@ class LocalEngine:
             data, runtime, name, simulated_gpus, trusted, first_uid, tuple(allowed), disk_look_seconds
         )
         self._nursery = Nursery(python)
-        self._told = Told(secrets.token_hex(8))
-        self._known: dict[str, KnownAttempt] = {}
-        self._places: dict[str, tuple[str, int]] = {}  # attempt and index of every run with output
-        self._gone: set[str] = set()
+        self._known = KnownRuns()
+        self._told = self._known.told
+        self._visitors = Visitors(bounds)
         self._foreign: tuple[Foreign, ...] = ()
         self._opening = asyncio.Lock()
         self._starts = asyncio.Semaphore(STARTS_AT_A_TIME)
@@ -70,10 +68,10 @@ class LocalEngine:
 
     async def close(self) -> None:
         """Lets go of everything; supervisors and their work live on."""
-        for known in self._known.values():
+        for known in self._known.here.values():
             await known.close()
         await asyncio.to_thread(self._nursery.close)
-        if self._house is not None and not self._known:
+        if self._house is not None and not self._known.here:
             self._house.bases.remove()
 
     async def inventory(self) -> Inventory:
@@ -84,7 +82,7 @@ class LocalEngine:
         observed = self._told.observe(after, self._foreign)
         if not observed.complete:
             return observed
-        known = {name: len(known.spec.replicas) for name, known in self._known.items()}
+        known = {name: len(known.spec.replicas) for name, known in self._known.here.items()}
         self._foreign = await asyncio.to_thread(adoption.find_foreign, house, known)
         return self._told.observe(None, self._foreign)
 
@@ -98,9 +96,11 @@ class LocalEngine:
         for start in {start.run: start for start in starts}.values():
             groups.setdefault(attempt_of(start), []).append(start)
         for name, group in groups.items():
-            self._check_whole(name, group)
+            self._known.check_whole(name, group)
         # In order: of two that want the same device the first has it.
-        fresh = [self._accept(house, name, group) for name, group in groups.items() if self._is_new(name)]
+        fresh = [
+            self._accept(house, name, group) for name, group in groups.items() if self._known.is_new(name)
+        ]
         await asyncio.gather(*(self._carry_out(house, *accepted) for accepted in fresh))
 
     async def signal(self, runs: Iterable[str], grace_seconds: int) -> None:
@@ -115,60 +115,58 @@ class LocalEngine:
             told = self._told.get(run)
             if told is None or told.phase is not RunPhase.ENDED:
                 continue
-            name, index = self._places[run]
-            known = self._known[name]
+            name, index = self._known.place(run)
+            known = self._known.here[name]
             known.forgotten.add(index)
             self._told.forget(run)
             if await asyncio.to_thread(house.shelf.forget, known.spec, index):
                 await known.close()
-                del self._known[name]
-                self._gone.add(name)
+                self._known.leave(name)
 
     async def discard(self, workloads: Iterable[str]) -> None:
         house = await self._open()
-        live = {known.spec.workload for known in self._known.values()}
+        live = self._known.workloads()
         for workload in workloads:
             if workload not in live:
-                removed = await asyncio.to_thread(adoption.discard, house, workload)
-                self._places = {run: place for run, place in self._places.items() if place[0] not in removed}
+                self._known.discard(await asyncio.to_thread(adoption.discard, house, workload))
 
     async def logs(self, run: str, after: int, limit: int) -> LogChunk:
         house = await self._open()
-        name, index = self._place(run)
+        name, index = self._known.place(run)
         places = (house.shelf.run / name, house.shelf.gone / name)
         return await asyncio.to_thread(find_output, places, index, after, limit)
 
     async def follow(self, run: str, after: int) -> AsyncIterator[LogChunk]:
-        quiet = 0
-        while True:
-            chunk = await self.logs(run, after, FOLLOW_BYTES)
-            if chunk.next > after:
-                after, quiet = chunk.next, 0
-                yield chunk
-            if chunk.ended:
-                return
-            if not chunk.data:
-                await asyncio.sleep(_FOLLOW_PAUSES_SECONDS[min(quiet, len(_FOLLOW_PAUSES_SECONDS) - 1)])
-                quiet += 1
+        await self._open()
+        with self._visitors.streams.taken(self._known.owner(run)):
+            quiet = 0
+            while True:
+                chunk = await self.logs(run, after, FOLLOW_BYTES)
+                if chunk.next > after:
+                    after, quiet = chunk.next, 0
+                    yield chunk
+                if chunk.ended:
+                    return
+                if not chunk.data:
+                    await asyncio.sleep(_FOLLOW_PAUSES_SECONDS[min(quiet, len(_FOLLOW_PAUSES_SECONDS) - 1)])
+                    quiet += 1
 
     async def usage(self, runs: Iterable[str] | None = None) -> Usage:
         house = await self._open()
-        chosen = list(self._places if runs is None else runs)
         ended: dict[str, Counters] = {}
         live: dict[str, Group] = {}
-        for run in chosen:
-            told = self._told.get(run)
-            if told is not None:
-                name, index = self._places[run]
-                if told.phase is RunPhase.ENDED:
-                    ended[run] = told.usage or Counters()
-                else:
-                    live[run] = self._known[name].group(index)
-        return await asyncio.to_thread(measure.everything, house, ended, live, self._held(house))
+        for run in list(self._known.told_of() if runs is None else runs):
+            if (place := self._known.live(run)) is not None:
+                known, index = place
+                live[run] = known.group(index)
+            elif (told := self._told.get(run)) is not None:
+                ended[run] = told.usage or Counters()
+        held = self._known.held_mib(house.ground.hardware)
+        return await asyncio.to_thread(measure.everything, house, ended, live, held)
 
     async def messages(self, after: Mapping[str, int], limit: int = 1000) -> tuple[Message, ...]:
         house = await self._open()
-        places = [(run, *place) for run, place in self._places.items() if run in self._told]
+        places = [(run, *self._known.place(run)) for run in self._known.told_of()]
 
         def read() -> tuple[Message, ...]:
             found: list[Message] = []
@@ -182,17 +180,20 @@ class LocalEngine:
         return await asyncio.to_thread(read)
 
     async def execute(self, run: str, command: Sequence[str], terminal: Terminal | None = None) -> Session:
-        link, index = await self._enterable(run)
-        size = None if terminal is None else terminal._asdict()
-        _, descriptors = await link.command("execute", replica=index, command=list(command), terminal=size)
-        return LocalSession(descriptors)
+        await self._open()
+        with ExitStack() as held:
+            held.enter_context(self._visitors.sessions.taken(self._known.owner(run)))
+            size = None if terminal is None else terminal._asdict()
+            place = self._known.live(run)
+            descriptors = await commanding.visit(run, place, "execute", command=list(command), terminal=size)
+            return LocalSession(descriptors, held.pop_all().close)
 
     async def dial(self, run: str, port: int) -> socket.socket:
-        link, index = await self._enterable(run)
-        _, descriptors = await link.command("dial", replica=index, port=port)
-        connected = socket.socket(fileno=descriptors[0])
-        connected.setblocking(False)
-        return connected
+        await self._open()
+        with ExitStack() as held:
+            held.enter_context(self._visitors.dials.taken(self._known.owner(run)))
+            descriptors = await commanding.visit(run, self._known.live(run), "dial", port=port)
+            return Dialled(descriptors[0], held.pop_all().close)
 
     # How it works
 
@@ -203,43 +204,29 @@ class LocalEngine:
                 return self._house
             house = await asyncio.to_thread(build_house, self._settings)
             found = await asyncio.to_thread(adoption.find_attempts, house)
-            for spec in found.gone:
-                self._gone.add(spec.attempt)
-                self._remember(spec.attempt, [replica.run for replica in spec.replicas])
-            self._gone |= found.tombstones
+            self._known.add_gone(found.gone, found.tombstones)
             for spec in found.here:
                 known = KnownAttempt(spec, house.shelf.directory(spec.attempt), self._told)
                 known.forgotten |= found.forgotten[spec.attempt]
-                self._known[spec.attempt] = known
-                self._remember(spec.attempt, [replica.run for replica in spec.replicas])
+                self._known.add(known)
                 known.tell_starting()
                 known.follow()
-            await asyncio.gather(*(known.first_word() for known in self._known.values()))
+            await asyncio.gather(*(known.first_word() for known in self._known.here.values()))
             self._house = house
             return house
-
-    def _is_new(self, name: str) -> bool:
-        return name not in self._known and name not in self._gone
-
-    def _check_whole(self, name: str, starts: Sequence[Start]) -> None:
-        known = self._known.get(name)
-        if known is not None:
-            started = {replica.run for replica in known.spec.replicas}
-            if not started.issuperset(start.run for start in starts):
-                raise ValueError(f"all replicas of {name} are started by one call; some were started before")
 
     def _accept(
         self, house: House, name: str, starts: Sequence[Start]
     ) -> tuple[KnownAttempt, Sequence[Start], str | None]:
         """From here on it is known, and what it holds is held."""
-        refusal = find_refusal(starts, house.ground, self._held(house))
+        refusal = find_refusal(starts, house.ground, self._known.held_mib(house.ground.hardware))
         try:
             spec = carrying.describe(house, starts, refused=refusal is not None)
         except (BadUpload, TooManyPeople) as error:
             refusal = str(error)
             spec = carrying.describe(house, starts, refused=True)
-        known = self._known[name] = KnownAttempt(spec, house.shelf.directory(name), self._told)
-        self._remember(name, [start.run for start in starts])
+        known = KnownAttempt(spec, house.shelf.directory(name), self._told)
+        self._known.add(known)
         known.tell_starting()
         if refusal is not None:
             self._tell_refused(known, refusal)
@@ -263,66 +250,16 @@ class LocalEngine:
             record = runs.refused_record(replica.run, because, _now())
             self._told.tell(runs.from_record(known.spec, index, record, _now()))
 
-    def _held(self, house: House) -> dict[str, int]:
-        live = [known.spec for known in self._known.values() if not known.ended]
-        return held_by(live, house.ground.hardware)
-
-    def _remember(self, name: str, names: Iterable[str]) -> None:
-        self._places |= {run: (name, index) for index, run in enumerate(names)}
-
-    def _place(self, run: str) -> tuple[str, int]:
-        if run not in self._places:
-            raise NotFound(f"There is no run {run} here.", "See what is running: corral ps")
-        return self._places[run]
-
     async def _command(self, runs: Iterable[str], do: str, **arguments: object) -> None:
         await self._open()
-        chosen: dict[str, list[int]] = {}
+        chosen: dict[str, tuple[KnownAttempt, list[int]]] = {}
         for run in runs:
-            told = self._told.get(run)
-            if told is not None and told.phase is not RunPhase.ENDED:
-                name, index = self._places[run]
-                chosen.setdefault(name, []).append(index)
+            if (place := self._known.live(run)) is not None:
+                known, index = place
+                chosen.setdefault(known.spec.attempt, (known, []))[1].append(index)
         await asyncio.gather(
-            *(
-                self._tell_supervisor(self._known[name], do, indices, arguments)
-                for name, indices in chosen.items()
-            )
+            *(commanding.command(known, do, indices, arguments) for known, indices in chosen.values())
         )
-
-    async def _tell_supervisor(
-        self, known: KnownAttempt, do: str, indices: list[int], arguments: Mapping[str, object]
-    ) -> None:
-        # One that hangs up in between has ended, or will be found again: commands can be repeated.
-        for last_try in (False, True):
-            link = await self._linked(known)
-            if link is None:
-                return
-            try:
-                await link.command(do, replicas=indices, **arguments)
-            except Unavailable:
-                if last_try:
-                    raise
-            else:
-                return
-
-    async def _enterable(self, run: str) -> tuple[Link, int]:
-        await self._open()
-        name, index = self._place(run)
-        known = self._known.get(name)
-        link = None if known is None else await self._linked(known)
-        if known is None or link is None or known.replica_ended(index):
-            raise Conflict(f"{run} has ended: nothing runs in it.", "See what is running: corral ps")
-        return link, index
-
-    async def _linked(self, known: KnownAttempt) -> Link | None:
-        """The connection to its supervisor, as soon as there is one; None if it has ended meanwhile."""
-        until = time.monotonic() + _LINK_SECONDS
-        while (known.link is None or not known.link.open) and not known.ended:
-            if time.monotonic() > until:
-                raise Unavailable("The supervisor of this run does not answer.", "Try again in a moment.")
-            await asyncio.sleep(_LINK_PAUSE_SECONDS)
-        return None if known.ended else known.link
 
 
 def _now() -> int:

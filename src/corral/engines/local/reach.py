@@ -19,7 +19,7 @@ KILLED = 128 + 9
 class LocalSession:
     """Implements `Session`. With a terminal, input and output are one descriptor and there are no errors."""
 
-    def __init__(self, descriptors: list[int]) -> None:
+    def __init__(self, descriptors: list[int], on_close: Callable[[], None]) -> None:
         channel, *streams = descriptors
         for descriptor in streams:
             os.set_blocking(descriptor, False)
@@ -29,6 +29,7 @@ class LocalSession:
         self._streams = streams if len(streams) > 1 else [streams[0], streams[0]]
         self._open = set(streams)
         self._exit_code: int | None = None
+        self._on_close = on_close  # may be called again
 
     async def read(self, limit: int = 65536) -> bytes:
         return await self._read(self._streams[1], limit)
@@ -72,6 +73,7 @@ class LocalSession:
         self._channel.close()
         for descriptor in list(self._open):
             self._close(descriptor)
+        self._on_close()
 
     async def _read(self, descriptor: int, limit: int) -> bytes:
         while descriptor in self._open:

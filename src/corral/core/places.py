@@ -12,12 +12,13 @@ class TooManyOpen(Refusal):
 
 
 class Places:
-    """So many for each person, in this process. `what` names them in the plural."""
+    """So many for each person, in this process. `what` names them in the plural, `who` says who has them."""
 
-    def __init__(self, most: int, what: str, remedy: str) -> None:
+    def __init__(self, most: int, what: str, remedy: str, *, who: str = "You have") -> None:
         self._most = most
         self._what = what
         self._remedy = remedy
+        self._who = who
         self._taken: Counter[str] = Counter()
 
     @contextmanager
@@ -25,7 +26,7 @@ class Places:
         """A place for the length of the block, or a refusal."""
         if self._taken[user_id] >= self._most:
             raise TooManyOpen(
-                f"You have {self._most} {self._what} open, which is the limit.",
+                f"{self._who} {self._most} {self._what} open, which is the limit.",
                 self._remedy,
                 headers={"Retry-After": "5"},
             )
