@@ -56,9 +56,21 @@ async def test_exit_code_is_the_commands_own(local: LocalPlace) -> None:
     assert (ended.exit_code, ended.detail) == (42, "exit code 42")
 
 
+# Leaves its session and its parent; what is left behind waits for it.
+ESCAPE = """
+import os
+for _ in range(2):
+    if os.fork():
+        os.wait()
+        os._exit(1)
+    os.setsid()
+"""
+
+
 @NEEDS_LIMITS
-async def test_memory_bomb_ends_at_its_limit_and_says_so(local: LocalPlace) -> None:
-    bomb = "data = []\nwhile True: data.append(bytearray(b'x') * (8 << 20))"
+@pytest.mark.parametrize("first", ["", ESCAPE], ids=["plain", "escaped"])
+async def test_memory_bomb_ends_at_its_limit_and_says_so(local: LocalPlace, first: str) -> None:
+    bomb = f"{first}\ndata = []\nwhile True: data.append(bytearray(b'x') * (8 << 20))"
     ended = await local.finish(local.sized("a", "python3", "-c", bomb, memory_mib=64))
     assert (ended.ending, ended.out_of_memory) == (Ending.FAILED, True)
     assert ended.detail == "out of memory at its limit of 64 MiB"

@@ -195,7 +195,8 @@ class Supervisor:
         return {**base, **self._door.variables(), **replica.spec.environment}
 
     def _sandbox(self, replica: Supervised) -> Sandbox:
-        binds = [Bind(str(self._sockets / str(replica.index)), layout.INSIDE_RUNTIME, writable=True)]
+        # A socket takes connections also where nothing can be written: it can be used, not replaced.
+        binds = [Bind(str(self._sockets / str(replica.index)), layout.INSIDE_RUNTIME)]
         binds += [Bind(source, target) for source, target in self.spec.shown]
         if self.spec.builds is not None:
             # An environment works only where it was made; there its users find it, too.
