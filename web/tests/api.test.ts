@@ -100,6 +100,34 @@ describe('the event stream', () => {
     heard.stream.stop();
   });
 
+  test('that continues none says that what changed before is not told', async () => {
+    vi.useFakeTimers();
+    const ready = (id: number) => answer(`id: ${id}\nevent: ready\ndata: {"id":${id}}\n\n: alive\nid: ${id + 5}\n\n`);
+    const heard = listen([ready(7), ready(12)]);
+    heard.stream.start();
+    await vi.waitFor(() => expect(heard.statuses.at(-1)).toBe('lost'), { interval: 5, timeout: 10_000 });
+    expect(heard.resets()).toBe(1);
+    await vi.advanceTimersByTimeAsync(1300);
+    await vi.waitFor(() => expect(heard.statuses.filter((state) => state === 'lost').length).toBe(2), { interval: 5, timeout: 10_000 });
+    // The second one went on from the last sign of life, so that nothing was missed.
+    expect(heard.requests.map((headers) => headers.get('last-event-id'))).toEqual([null, '12']);
+    expect(heard.resets()).toBe(1);
+    heard.stream.stop();
+  });
+
+  test('goes on after a message that it cannot read, and begins afresh', async () => {
+    vi.useFakeTimers();
+    const unread = vi.fn();
+    process.once('unhandledRejection', unread);
+    const heard = listen([answer('id: 3\nevent: changed\ndata: {"kind\n\n')]);
+    heard.stream.start();
+    await vi.waitFor(() => expect(heard.statuses.at(-1)).toBe('lost'), { interval: 5, timeout: 10_000 });
+    await vi.advanceTimersByTimeAsync(1300);
+    expect(heard.requests.map((headers) => headers.get('last-event-id'))).toEqual([null, null]);
+    await vi.waitFor(() => expect(unread).toHaveBeenCalledOnce(), { interval: 5, timeout: 10_000 });
+    heard.stream.stop();
+  });
+
   test('waits longer after each failure and says until when', async () => {
     vi.useFakeTimers();
     vi.spyOn(Math, 'random').mockReturnValue(0.5); // The middle of the jitter.

@@ -15,7 +15,7 @@ export type LiveStatus =
 export interface StreamListener {
   status: (status: LiveStatus) => void;
   changed: (change: Change) => void;
-  /** The server no longer knows where we stopped: everything on screen may be old. */
+  /** What changed before now was not told: everything on screen may be old. */
   reset: () => void;
 }
 
@@ -43,6 +43,7 @@ export class EventStream {
 
   start(): void {
     this.stop();
+    this.lastId = null;
     this.listener.status({ state: 'connecting' });
     void this.run();
   }
@@ -66,25 +67,31 @@ export class EventStream {
     this.abort?.abort();
     const abort = new AbortController();
     this.abort = abort;
+    const afresh = this.lastId === null;
     try {
       const headers: Record<string, string> = { Accept: 'text/event-stream' };
       if (this.lastId) headers['Last-Event-ID'] = this.lastId;
       const response = await this.fetchStream(this.url, { headers, signal: abort.signal, cache: 'no-store', credentials: 'same-origin' });
+      if (this.abort !== abort) return; // Stopped or restarted meanwhile.
       if (response.status === 401) {
         this.listener.status({ state: 'signed-out' });
         return;
       }
       if (!response.ok || !response.body) throw new TypeError(`the event stream answered ${response.status}`);
-      await this.read(response.body, abort);
+      await this.read(response.body, abort, afresh);
       throw new TypeError('the event stream ended');
     } catch (error) {
-      if (this.abort !== abort) return; // Stopped or restarted meanwhile.
-      if (!(error instanceof TypeError) && !(error instanceof DOMException)) throw error;
+      if (this.abort !== abort) return;
+      abort.abort();
       this.lost();
+      if (error instanceof TypeError || error instanceof DOMException) return;
+      // Something in it could not be read: the next stream begins afresh, and the reason is seen.
+      this.lastId = null;
+      throw error;
     }
   }
 
-  private async read(stream: ReadableStream<Uint8Array>, abort: AbortController): Promise<void> {
+  private async read(stream: ReadableStream<Uint8Array>, abort: AbortController, afresh: boolean): Promise<void> {
     const reader = stream.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
     abort.signal.addEventListener('abort', () => void reader.cancel());
     const parser = new EventParser();
@@ -94,7 +101,9 @@ export class EventStream {
       if (done) return;
       if (this.abort !== abort) return;
       this.heard(abort);
-      for (const event of parser.push(value)) this.deliver(event);
+      for (const event of parser.push(value)) this.deliver(event, afresh);
+      // A sign of life moves the place on, too: who may see little does not fall behind.
+      this.lastId = parser.place ?? this.lastId;
     }
   }
 
@@ -108,9 +117,10 @@ export class EventStream {
     this.listener.status({ state: 'live', heardAt: Date.now() });
   }
 
-  private deliver(event: ParsedEvent): void {
+  private deliver(event: ParsedEvent, afresh: boolean): void {
     if (event.id !== null) this.lastId = event.id;
-    if (event.name === 'reset') this.listener.reset();
+    // A stream that continues none begins now; what changed since the page was loaded is in no event.
+    if (event.name === 'reset' || (event.name === 'ready' && afresh)) this.listener.reset();
     if (event.name === 'changed') this.listener.changed(JSON.parse(event.data) as Change);
   }
 
@@ -133,6 +143,8 @@ export interface ParsedEvent {
 
 /** Text of a server-sent event stream in, whole events out; chunks may end anywhere. */
 export class EventParser {
+  /** The id of the last whole message, also of one without data. */
+  place: string | null = null;
   private rest = '';
   private id: string | null = null;
   private name = 'message';
@@ -144,6 +156,7 @@ export class EventParser {
     const events: ParsedEvent[] = [];
     for (const line of lines) {
       if (line === '') {
+        this.place = this.id;
         if (this.data.length > 0 || this.name !== 'message') events.push({ id: this.id, name: this.name, data: this.data.join('\n') });
         this.name = 'message';
         this.data = [];

@@ -26,7 +26,11 @@ function hello(port: MessagePort, user: string): void {
   if (reader !== user || last.state === 'signed-out') {
     reader = user;
     stream.start();
-  } else port.postMessage({ type: 'status', status: last } satisfies FromWorker);
+    return;
+  }
+  port.postMessage({ type: 'status', status: last } satisfies FromWorker);
+  // What this tab fetched before it said hello may be older than changes that only the other tabs were told.
+  port.postMessage({ type: 'reset' } satisfies FromWorker);
 }
 
 function bye(port: MessagePort): void {

@@ -2,12 +2,13 @@ import type { QueryClient } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import { EventStream, type Change, type LiveStatus, type StreamListener } from './events';
 import { keysOfKind } from './keys';
+import { gatherer, renew } from './renew';
 
 export type ToWorker = { type: 'hello'; user: string } | { type: 'bye' } | { type: 'retry' };
 export type FromWorker = { type: 'status'; status: LiveStatus } | { type: 'changed'; change: Change } | { type: 'reset' };
 
-/** Changes that come close together refetch once. */
-const GATHER_MS = 150;
+/** The server is heard every 15 s; after a longer silence a page that comes into view does not trust the stream. */
+const LATE_MS = 25_000;
 
 let status: LiveStatus = { state: 'connecting' };
 const watchers = new Set<() => void>();
@@ -33,38 +34,36 @@ export function followChanges(user: string, queries: QueryClient): () => void {
   const gather = gatherer(queries);
   const listener: StreamListener = {
     status: (next) => {
-      // What changed while we were away was not told to us when the stream starts afresh.
       if (next.state === 'signed-out') void queries.invalidateQueries({ queryKey: ['session'] });
       setStatus(next);
     },
-    changed: gather,
-    reset: () => void queries.invalidateQueries(),
+    changed: ({ kind }) => gather(keysOfKind(kind)),
+    reset: () => void renew(queries),
   };
   return typeof SharedWorker === 'undefined' ? followHere(listener) : followShared(user, listener);
-}
-
-function gatherer(queries: QueryClient): (change: Change) => void {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const kinds = new Set<string>();
-  return ({ kind }) => {
-    kinds.add(kind);
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      const keys = [...kinds].flatMap(keysOfKind);
-      kinds.clear();
-      for (const queryKey of keys) void queries.invalidateQueries({ queryKey });
-    }, GATHER_MS);
-  };
 }
 
 function followHere(listener: StreamListener): () => void {
   const stream = new EventStream(listener);
   const retry = () => stream.retry();
   stream.start();
+  const rest = retryWhenBack(retry);
+  return () => {
+    rest();
+    stream.stop();
+  };
+}
+
+/** After sleep or a lost network a dead connection looks alive for a while. */
+function retryWhenBack(retry: () => void): () => void {
+  const seen = () => {
+    if (document.visibilityState === 'visible' && status.state === 'live' && Date.now() - status.heardAt > LATE_MS) retry();
+  };
   addEventListener('online', retry);
+  document.addEventListener('visibilitychange', seen);
   return () => {
     removeEventListener('online', retry);
-    stream.stop();
+    document.removeEventListener('visibilitychange', seen);
   };
 }
 
@@ -80,11 +79,11 @@ function followShared(user: string, listener: StreamListener): () => void {
     if (data.type === 'reset') listener.reset();
   };
   hello();
-  addEventListener('online', retry);
+  const rest = retryWhenBack(retry);
   addEventListener('pagehide', bye);
   addEventListener('pageshow', hello); // Back from the browser's page cache.
   return () => {
-    removeEventListener('online', retry);
+    rest();
     removeEventListener('pagehide', bye);
     removeEventListener('pageshow', hello);
     bye();

@@ -19,7 +19,11 @@ export const writeAmount = (amount: number, resource: Resource): string => Strin
 export function useAmounts() {
   const { t } = useTranslation();
   const { language } = useFormat();
-  const plain = (amount: number, resource: Resource): string => new Intl.NumberFormat(language, { maximumFractionDigits: 2 }).format(amount / UNITS[resource]);
+  // Three figures say enough: 23.5 GiB, 252 GiB, 0.25 GPUs.
+  const plain = (amount: number, resource: Resource): string => {
+    const value = amount / UNITS[resource];
+    return new Intl.NumberFormat(language, { maximumFractionDigits: Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2 }).format(value);
+  };
   return {
     /** 2.5, or 64 with its unit said elsewhere. */
     plain,

@@ -4,10 +4,13 @@ import { keys } from '../../api/keys';
 import type { ClusterNode, Device } from '../../api/models';
 
 const PAGE = 200;
+const USE_MS = 5_000;
 
 export const queuesQuery = queryOptions({
   queryKey: keys.queues,
   queryFn: () => body(client.GET('/api/v1/queues')),
+  // What is used and wanted changes with every workload, and sends no event of its own.
+  refetchInterval: USE_MS,
 });
 
 export const poolsQuery = queryOptions({

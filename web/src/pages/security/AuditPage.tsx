@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { body, client } from '../../api/client';
 import { keys } from '../../api/keys';
 import type { AuditEntry } from '../../api/models';
+import { nextPage } from '../../api/next-page';
 import { AsCommand } from '../../components/AsCommand';
 import { AnswerLine, Page } from '../../components/Page';
 import { EmptyState, ErrorState, SkeletonAnswer } from '../../components/States';
@@ -69,7 +70,7 @@ export default function AuditPage() {
           narrow={Boolean(url.entry) && !phone}
           openId={url.entry ?? null}
           onOpen={(id) => change({ entry: id })}
-          more={log.hasNextPage ? { load: () => void log.fetchNextPage(), loading: log.isFetchingNextPage, words: t('audit.older') } : undefined}
+          more={log.hasNextPage ? { load: () => void nextPage(log), loading: log.isFetchingNextPage, words: t('audit.older') } : undefined}
           empty={<EmptyState title={narrowed ? t('audit.nothingMatches') : t('audit.nothing')} text={narrowed ? t('audit.nothingMatchesText') : t('audit.nothingText')} actions={narrowed && <Button onClick={clear}>{t('audit.clearAll')}</Button>} />}
         />
       )}

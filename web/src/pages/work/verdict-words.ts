@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import type { Verdict } from '../../api/models';
 import { useFormat } from '../../i18n/format';
-import { useSize } from './words';
+import { manyAbove, useSize } from './words';
 
 type Facts = Record<string, unknown>;
 type Say = (key: string, values?: Facts) => string;
@@ -61,7 +61,7 @@ function useHelpWords(): (one: Verdict['helps'][number]) => string[] {
       case 'make_preemptible':
         return [t('why.help.make_preemptible')];
       case 'lower_minimum':
-        return [t('why.help.lower_minimum', { minimum: count(facts.minimum) })];
+        return [t('why.help.lower_minimum', { count: count(facts.minimum) })];
       case 'ask_for_less':
         if (facts.what === 'devices') return [t('why.help.devices', { gpus: t('work.needs.gpus', { count: count(facts.amount) }) })];
         if (facts.what === 'cpu_milli') return [t('why.help.cpu_milli', { number: number(count(facts.amount) / 1000) })];
@@ -94,6 +94,6 @@ function useAmount(): (resource: string, value: number) => string {
   const size = useSize();
   return (resource, value) => {
     if (resource === 'memory_mib') return size(value);
-    return resource === 'gpu_milli' ? t('work.needs.fraction', { part: number(value / 1000) }) : t('work.needs.cpu', { number: number(value / 1000) });
+    return resource === 'gpu_milli' ? t('work.needs.fraction', { count: manyAbove(value / 1000), part: number(value / 1000) }) : t('work.needs.cpu', { number: number(value / 1000) });
   };
 }

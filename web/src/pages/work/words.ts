@@ -4,6 +4,9 @@ import { useFormat } from '../../i18n/format';
 
 const MIB = 1024 ** 2;
 
+/** 0.5 GPU and 1 GPU, yet 1.5 GPUs. */
+export const manyAbove = (value: number): number => (value > 1 ? 2 : 1);
+
 type Gpu = NonNullable<Workload['resources']['gpu']>;
 
 /** What a workload holds or asks for: the devices, and the rest. */
@@ -16,7 +19,7 @@ export function useNeedsWords() {
     const models = gpu.models ?? [];
     const part = gpu.memory_mib ? size(gpu.memory_mib) : gpu.profile;
     if (part) return count > 1 ? t('work.needs.slices', { number: count, size: part }) : t('work.needs.slice', { size: part });
-    if (gpu.fraction_milli) return t('work.needs.fraction', { part: number((gpu.fraction_milli / 1000) * count) });
+    if (gpu.fraction_milli) return t('work.needs.fraction', { count: manyAbove((gpu.fraction_milli / 1000) * count), part: number((gpu.fraction_milli / 1000) * count) });
     return models.length > 0 ? t('work.needs.models', { number: count, models: models.join(t('work.needs.or')) }) : t('work.needs.gpus', { count });
   };
   return ({ resources, replicas }: Pick<Workload, 'resources' | 'replicas'>): { first: string; second: string | null } => {

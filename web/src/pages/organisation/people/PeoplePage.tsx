@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { Button } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { nextPage } from '../../../api/next-page';
 import { useMay } from '../../../api/session';
 import { AsCommand } from '../../../components/AsCommand';
 import { PlusIcon } from '../../../components/icons';
@@ -79,7 +80,7 @@ export default function PeoplePage() {
           chosen={may('people.manage') ? chosen : undefined}
           onChoose={setChosen}
           empty={<NobodyMatches />}
-          more={people.hasNextPage && !invited ? { load: () => void people.fetchNextPage(), loading: people.isFetchingNextPage } : undefined}
+          more={people.hasNextPage && !invited ? { load: () => void nextPage(people), loading: people.isFetchingNextPage } : undefined}
         />
       )}
       {alone && may('people.invite') && <TeachInviting onCode={() => invite('code')} />}

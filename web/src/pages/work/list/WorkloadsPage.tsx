@@ -3,6 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { Button } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { nextPage } from '../../../api/next-page';
 import { useMay } from '../../../api/session';
 import { AsCommand } from '../../../components/AsCommand';
 import { PlusIcon } from '../../../components/icons';
@@ -58,7 +59,7 @@ export function WorkloadsPage({ page, kind }: { page: 'allWorkloads' | 'training
           onChoose={setChosen}
           onOpen={(id) => void navigate({ to: `/workloads/${id}` })}
           empty={narrowed || lookName ? <NothingMatches kinds={kind === undefined} /> : <TeachRunning />}
-          more={work.hasNextPage ? { load: () => void work.fetchNextPage(), loading: work.isFetchingNextPage } : undefined}
+          more={work.hasNextPage ? { load: () => void nextPage(work), loading: work.isFetchingNextPage } : undefined}
         />
       )}
     </Page>

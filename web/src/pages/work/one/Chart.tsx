@@ -1,6 +1,5 @@
 import { useFormat } from '../../../i18n/format';
 import { nearest, niceTop, pieces, type Series } from './chart-scale';
-import type { Part } from './StateStrip';
 
 /** Room for the numbers at the left of strip and charts. */
 export const GUTTER = 44;
@@ -15,11 +14,10 @@ interface Props {
   to: number;
   step: number;
   at: number | null;
-  bands: Part[];
 }
 
 /** One line of values; the one under the cursor stands beside the name, never at the pointer. */
-export function Chart({ series, x, width, from, to, step, at, bands }: Props) {
+export function Chart({ series, x, width, from, to, step, at }: Props) {
   const { number } = useFormat();
   const { points, asked, title } = series;
   const top = niceTop(Math.max(asked ?? 0, ...points.map(({ value }) => value)));
@@ -33,9 +31,6 @@ export function Chart({ series, x, width, from, to, step, at, bands }: Props) {
         <span className="strong">{title}</span> {chosen && <span className="value">{rounded(chosen.value)}</span>}
       </figcaption>
       <svg width={width} height={HEIGHT} aria-hidden="true">
-        {bands.map((band) => (
-          <rect key={band.from} x={x(band.from)} y={0} width={Math.max(0, x(band.to) - x(band.from))} height={HEIGHT} fill="var(--c-violet-soft)" />
-        ))}
         {[0, top / 2, top].map((tick) => (
           <g key={tick}>
             <line x1={GUTTER} x2={width} y1={y(tick)} y2={y(tick)} stroke="var(--c-line)" />
@@ -44,7 +39,8 @@ export function Chart({ series, x, width, from, to, step, at, bands }: Props) {
         ))}
         {asked !== undefined && <line x1={GUTTER} x2={width} y1={y(asked)} y2={y(asked)} stroke="var(--c-text-3)" strokeDasharray="4 4" />}
         {pieces(points, gap).map((piece) => (
-          <polyline key={piece[0]?.at} points={piece.map((point) => `${x(point.at).toFixed(1)},${y(point.value).toFixed(1)}`).join(' ')} fill="none" stroke="var(--c-blue-fill)" strokeWidth={1.5} strokeLinejoin="round" strokeLinecap="round" />
+          // A line of one point is drawn as a dot by its round ends.
+          <polyline key={piece[0]?.at} points={[...piece, ...piece.slice(0, piece.length === 1 ? 1 : 0)].map((point) => `${x(point.at).toFixed(1)},${y(point.value).toFixed(1)}`).join(' ')} fill="none" stroke="var(--c-blue-fill)" strokeWidth={1.5} strokeLinejoin="round" strokeLinecap="round" />
         ))}
         {at !== null && chosen && <circle cx={x(chosen.at)} cy={y(chosen.value)} r={3} fill="var(--c-blue-fill)" />}
       </svg>

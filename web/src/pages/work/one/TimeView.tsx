@@ -66,8 +66,9 @@ export function TimeView({ work }: { work: WorkloadDetail }) {
       {width > 0 && (
         <>
           <StateStrip parts={parts} x={x} width={width} />
+          {series.length > 0 && bands.map((band) => <div key={band.from} className="band" style={{ left: x(band.from), width: Math.max(0, x(band.to) - x(band.from) - 1) }} />)}
           {series.map((one) => (
-            <Chart key={one.key} series={one} x={x} width={width} from={from} to={to} step={step} at={cursor} bands={bands} />
+            <Chart key={one.key} series={one} x={x} width={width} from={from} to={to} step={step} at={cursor} />
           ))}
           {series.length === 0 && <p className="small text-2 no-samples">{t('work.chart.none')}</p>}
           <TimeAxis from={from} to={to} x={x} width={width} cursor={cursor} />
