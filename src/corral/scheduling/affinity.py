@@ -38,14 +38,18 @@ class Neighbours:
 
     def meet(self, work: WorkState) -> None:
         """Ties a workload that is about to come to the board."""
+        if work.workload.labels:
+            self._meet_by_labels(work)
+        for request in dict.fromkeys([slot.request for slot in work.slots]):
+            for affinity in request.request.affinity:
+                self._carry(work, request, affinity)
+
+    def _meet_by_labels(self, work: WorkState) -> None:
         items = frozenset(work.workload.labels.items())
         for item in items:
             self._works_at.setdefault(item, {})[work] = None
         for term in self._known_about(items):
             _ties(work).about.append(term)
-        for request in dict.fromkeys(slot.request for slot in work.slots):
-            for affinity in request.request.affinity:
-                self._carry(work, request, affinity)
 
     def part(self, work: WorkState) -> None:
         """Unties a workload that has left the board."""

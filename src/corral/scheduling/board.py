@@ -19,7 +19,6 @@ class DeviceState:
         "compute",
         "grid",
         "index",
-        "leavers",
         "leaving_compute",
         "leaving_mib",
         "leaving_slices",
@@ -28,9 +27,7 @@ class DeviceState:
         "promised_compute",
         "promised_mib",
         "promised_slices",
-        "promises",
         "slices",
-        "users",
     )
 
     def __init__(self, index: int, memory_mib: int, grid: Grid | None = None) -> None:
@@ -38,9 +35,9 @@ class DeviceState:
         self.memory_mib = memory_mib
         self.grid = grid
         self.slices = self.leaving_slices = self.promised_slices = 0  # bits of MIG memory slices
-        self.users = self.mib = self.compute = 0
-        self.leavers = self.leaving_mib = self.leaving_compute = 0
-        self.promises = self.promised_mib = self.promised_compute = 0
+        self.mib = self.compute = 0
+        self.leaving_mib = self.leaving_compute = 0
+        self.promised_mib = self.promised_compute = 0
 
     def fits_later(self, mib: int, compute: int) -> bool:
         held = self.mib - self.leaving_mib + self.promised_mib
@@ -101,7 +98,8 @@ class Board:
     def __init__(self, nodes: list[Node]) -> None:
         self.nodes = [NodeState(node, index) for index, node in enumerate(nodes)]
         self.tainted = _tainted(self.nodes)
-        self.dirty: set[int] = set()  # numbers of the nodes that changed since placement last looked
+        # By number the nodes that changed since placement last looked, and which of their devices did.
+        self.dirty: dict[int, set[int]] = {}
         self._promised: dict[int, dict[Slot, None]] = {}  # by node, in the order of the promises
         self._log: list[tuple[Callable[[Slot, Spot, Phase], None], Slot, Spot, Phase]] = []
 
@@ -122,7 +120,7 @@ class Board:
         state.node = node
         state.links = links_of(node)
         state.size = (node.cpu_milli, node.memory_mib, node.pods)
-        self.dirty.add(number)
+        self._changed(number)
         self.tainted = _tainted(self.nodes)
 
     def adopt(self, slot: Slot, spot: Spot, phase: Phase) -> None:
@@ -214,12 +212,13 @@ class Board:
     def shield(self, shield: Shield, sign: int) -> None:
         """Counts what is kept as used, or with -1 no longer; not a move, so it is taken off again by hand."""
         node = self.nodes[shield.node]
-        self.dirty.add(shield.node)
+        changed = self._changed(shield.node)
+        changed.update(index for index, _ in shield.slices)
         cpu, memory, pods = shield.totals
         _add(node.used, (cpu * sign, memory * sign, pods * sign))
         for index, mib, compute in shield.devices:
+            changed.add(index)
             device = node.devices[index]
-            device.users += sign
             device.mib += mib * sign
             device.compute += compute * sign
         for index, bits in shield.slices:
@@ -272,15 +271,22 @@ class Board:
         work.stamp += 1
         work.queue.charge(amount, preemptible=group.preemptible, sign=sign)
 
+    def _changed(self, number: int) -> set[int]:
+        """Notes that a node changed; those of its devices that do are added to what this returns."""
+        changed = self.dirty.get(number)
+        if changed is None:
+            changed = self.dirty[number] = set()
+        return changed
+
     def _occupy(self, spot: Spot, phase: Phase, sign: int) -> None:
         node = self.nodes[spot.node]
-        self.dirty.add(spot.node)
+        changed = self._changed(spot.node)
         amounts = (spot.amount.cpu_milli * sign, spot.amount.memory_mib * sign, sign)
         if phase is Phase.PROMISED:
             _add(node.promised, amounts)
             for index, mib, compute in spot.devices:
+                changed.add(index)
                 device = node.devices[index]
-                device.promises += sign
                 device.promised_mib += mib * sign
                 device.promised_compute += compute * sign
             # What is taken never overlaps, so doing and undoing both turn the bits over.
@@ -289,8 +295,8 @@ class Board:
             return
         _add(node.used, amounts)
         for index, mib, compute in spot.devices:
+            changed.add(index)
             device = node.devices[index]
-            device.users += sign
             device.mib += mib * sign
             device.compute += compute * sign
         for carving in spot.carvings:
@@ -301,11 +307,11 @@ class Board:
     def _turn(self, spot: Spot, sign: int) -> None:
         """What is at `spot` begins (or with -1 ceases) to leave."""
         node = self.nodes[spot.node]
-        self.dirty.add(spot.node)
+        changed = self._changed(spot.node)
         _add(node.leaving, (spot.amount.cpu_milli * sign, spot.amount.memory_mib * sign, sign))
         for index, mib, compute in spot.devices:
+            changed.add(index)
             device = node.devices[index]
-            device.leavers += sign
             device.leaving_mib += mib * sign
             device.leaving_compute += compute * sign
         for carving in spot.carvings:

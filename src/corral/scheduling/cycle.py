@@ -6,7 +6,7 @@ from corral.core.mixes import Mix
 from corral.core.nodes import Node, Pool
 from corral.core.plans import Action, Reason, ReasonKind, SearchResult
 from corral.core.queues import Queue
-from corral.core.resources import Amount
+from corral.core.resources import NOTHING, Amount
 from corral.scheduling.board import Board
 from corral.scheduling.config import Config
 from corral.scheduling.guards import Guard, Reserved, shielded
@@ -102,7 +102,7 @@ class Cycle:
     def refusal(self, chunk: Chunk) -> Reason | None:
         """Which limit or guarantee forbids the chunk, wherever it would be placed."""
         for queue in chunk.work.queue.path:
-            for kind in KINDS:
+            for kind in queue.limited:
                 if chunk.amount[kind] and queue.allocated[kind] + chunk.amount[kind] > queue.limit[kind]:
                     return Reason(
                         ReasonKind.LIMIT,
@@ -119,6 +119,8 @@ class Cycle:
 
     def guarantee_refusal(self, chunk: Chunk) -> Reason | None:
         """Which guarantee non-preemptible work would leave; no eviction helps against that."""
+        if chunk.pinned is NOTHING:
+            return None
         for queue in chunk.work.queue.path:
             for kind in KINDS:
                 # Preemptible use does not count against non-preemptible work.
@@ -144,6 +146,8 @@ class Cycle:
         found = self.placer.place(chunk, when=when, keep=keep)
         if found < len(chunk.slots):
             return self.placer.no_room(chunk, found)
+        if not self.guards:
+            return None
         guards = [guard for guard in self.guards if not guard.spares(chunk.work, self.now)]
         return self._place_guarded(chunk, guards, mark, when=when, keep=keep) if guards else None
 

@@ -35,16 +35,27 @@ class Demand:
         self.compute: Integers = np.array([compute for _, compute in asked] + [0], np.int64)
         # [kind, free slices]: how many instances of the profile fit.
         self.carvable = _carvable(stock.kinds, request.profile) if request.profile is not None else None
+        # By kind: MiB, compute % and milli-GPU that each device gives to it.
+        self.shares = [
+            (*share, request.charge(device.memory_mib) if takes else 0)
+            for takes, share, device in zip(self.takes, asked, stock.kinds, strict=True)
+        ]
         self._asked = asked
         self.keys: list[int] = [NO_FIT]
         self._array: Integers = np.array(self.keys, np.int64)
 
-    def array(self) -> Integers:
+    def current(self) -> list[int]:
         """The keys by the number of the condition, with those that are new."""
-        stock = self._stock
-        if len(self.keys) < len(stock.conditions):
-            self.keys.extend(self._key(number) for number in range(len(self.keys), len(stock.conditions)))
-            self._array = np.array(self.keys, np.int64)
+        keys, conditions = self.keys, self._stock.conditions
+        if len(keys) < len(conditions):
+            keys.extend(self._key(number) for number in range(len(keys), len(conditions)))
+        return keys
+
+    def array(self) -> Integers:
+        """The same as an array."""
+        keys = self.current()
+        if len(self._array) < len(keys):
+            self._array = np.array(keys, np.int64)
         return self._array
 
     def _key(self, number: int) -> int:

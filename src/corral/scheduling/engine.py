@@ -16,6 +16,7 @@ from corral.core.refusals import Conflict, Invalid
 from corral.core.workloads import Workload
 from corral.scheduling.allocate import allocate
 from corral.scheduling.checks import pools_of
+from corral.scheduling.collector import collector_paused
 from corral.scheduling.config import Config
 from corral.scheduling.consolidate import consolidate
 from corral.scheduling.cycle import Cycle
@@ -40,8 +41,9 @@ def schedule(
     snapshot: Snapshot, config: Config | None = None, actions: Iterable[Action] = ALL_ACTIONS
 ) -> Plan:
     """The plan of one cycle. Pools are independent; the actions run in their fixed order."""
-    # Nothing is undone afterwards: this engine makes no second plan.
-    return plan_of(Engine(snapshot, config).play(snapshot.now, actions), snapshot.claims)
+    with collector_paused():
+        # Nothing is undone afterwards: this engine makes no second plan.
+        return plan_of(Engine(snapshot, config).play(snapshot.now, actions), snapshot.claims)
 
 
 class Engine:
@@ -170,7 +172,7 @@ class Engine:
 
         Without `reasons` it does not say why work waits, which costs most where much waits.
         """
-        with self.played(now, actions) as cycles:
+        with collector_paused(), self.played(now, actions) as cycles:
             return plan_of(cycles, claims, reasons=reasons)
 
     @contextmanager

@@ -4,12 +4,12 @@ Keys are tuples of integers, smaller comes first. A share is the exact integer `
 fractions of quantities below 2**47 differ there, equal ones do not.
 """
 
-import heapq
+from bisect import insort
 from collections.abc import Iterable, Sequence
 
 from corral.core.resources import NOTHING, Amount
 from corral.scheduling.divide import INFINITE
-from corral.scheduling.tree import KINDS, QueueState
+from corral.scheduling.tree import QueueState
 from corral.scheduling.work import WorkState
 
 _SHIFT = 96
@@ -18,23 +18,38 @@ _ENDLESS = 1 << 200
 Head = tuple[tuple[int, "QueueKey"], "QueueState"]
 QueueKey = tuple[bool, bool, int, bool, int, int, tuple[int, ...], int, str]
 WorkKey = tuple[int, int, int, str]
+Entry = tuple[WorkKey, WorkState]
 
 
 def queue_key(queue: QueueState, allocated: Sequence[int], chunk: Amount = NOTHING) -> QueueKey:
     """Where a queue stands that holds `allocated` and would get `chunk` next."""
-    divided = queue.divided
     fair, guarantee, allocatable = queue.fair, queue.guarantee, queue.allocatable
-    over, outside, nothing = queue.ever_over, False, bool(divided)
+    over, outside, nothing = queue.ever_over, False, bool(queue.divided)
     with_chunk = without = 0
-    for kind in divided:
+    for kind in queue.divided:
         held, bound = allocated[kind], allocatable[kind]
-        over = over and held > fair[kind]
-        outside = outside or held + chunk[kind] > guarantee[kind]
-        nothing = nothing and bound == 0
-        with_chunk = max(with_chunk, _share(held + chunk[kind], bound))
-        without = max(without, _share(held, bound))
-    sizes = tuple(allocatable[kind] if kind in divided else 0 for kind in KINDS)
-    return over, outside, -queue.priority, nothing, with_chunk, without, sizes, queue.created, queue.name
+        wanted = held + chunk[kind]
+        if held <= fair[kind]:
+            over = False
+        if wanted > guarantee[kind]:
+            outside = True
+        if bound:
+            nothing = False
+        # Without bound the share is 0.
+        if bound < INFINITE:
+            with_chunk = max(with_chunk, _share(wanted, bound))
+            without = max(without, _share(held, bound))
+    return (
+        over,
+        outside,
+        -queue.priority,
+        nothing,
+        with_chunk,
+        without,
+        queue.sizes,
+        queue.created,
+        queue.name,
+    )
 
 
 def victim_key(queue: QueueState, left: Sequence[int]) -> QueueKey:
@@ -52,9 +67,28 @@ def work_key(work: WorkState) -> WorkKey:
 
 
 def _share(held: int, bound: int) -> int:
-    if bound >= INFINITE or held == 0:
-        return 0
-    return (held << _SHIFT) // bound if bound else _ENDLESS
+    if not bound:
+        return _ENDLESS if held else 0
+    return (held << _SHIFT) // bound
+
+
+class _Line:
+    """The workloads of a leaf in their order; most are there from the beginning, so they are sorted once."""
+
+    def __init__(self, entries: list[Entry]) -> None:
+        entries.sort()
+        self._entries = entries
+        self._next = 0
+
+    def first(self) -> WorkState:
+        return self._entries[self._next][1]
+
+    def pop(self) -> WorkState:
+        self._next += 1
+        return self._entries[self._next - 1][1]
+
+    def push(self, entry: Entry) -> None:
+        insort(self._entries, entry, lo=self._next)
 
 
 class Order:
@@ -63,30 +97,33 @@ class Order:
     def __init__(self, works: Iterable[WorkState], *, across: bool = False) -> None:
         """With `across`, the priority of workloads counts before everything about their queues."""
         self._across = across
-        self._heaps: dict[QueueState, list[tuple[WorkKey, WorkState]]] = {}
+        self._lines: dict[QueueState, _Line] = {}
         # Below each queue, those in which work waits, and how much: of many queues few have any.
         self._alive: dict[QueueState | None, dict[QueueState, int]] = {}
         self._heads: dict[QueueState, tuple[int, Head]] = {}
+        entries: dict[QueueState, list[Entry]] = {}
         for work in works:
             if work.chunk() is not None:
-                self._heaps.setdefault(work.queue, []).append((work_key(work), work))
-        for leaf, heap in self._heaps.items():
-            heapq.heapify(heap)
-            self._touch(leaf, len(heap))
+                entries.setdefault(work.queue, []).append((work_key(work), work))
+        for leaf, waiting in entries.items():
+            self._lines[leaf] = _Line(waiting)
+            self._touch(leaf, len(waiting))
 
     def pop(self) -> WorkState | None:
         """The workload whose turn it is, which leaves the order."""
         leaf = self._leaf_below(None)
         if leaf is None:
             return None
-        _, work = heapq.heappop(self._heaps[leaf])
+        work = self._lines[leaf].pop()
         self._touch(leaf, -1)
         return work
 
     def push(self, work: WorkState) -> None:
         """It queues again, unless nothing more of it could be placed."""
         if work.chunk() is not None:
-            heapq.heappush(self._heaps.setdefault(work.queue, []), (work_key(work), work))
+            if work.queue not in self._lines:
+                self._lines[work.queue] = _Line([])
+            self._lines[work.queue].push((work_key(work), work))
             self._touch(work.queue, 1)
 
     def _touch(self, leaf: QueueState, change: int) -> None:
@@ -121,7 +158,7 @@ class Order:
             return known[1]
         leaf = self._leaf_below(queue) if queue.children else queue
         assert leaf is not None
-        work = self._heaps[leaf][0][1]
+        work = self._lines[leaf].first()
         chunk = work.chunk()
         assert chunk is not None
         rank = -work.priority if self._across else 0

@@ -32,6 +32,7 @@ def plan_of(cycles: list[Cycle], claims: tuple[Claim, ...], *, reasons: bool = T
     for cycle in cycles:
         moved = cycle.board.moved()
         for work in sorted(moved | cycle.roster.waiting.keys(), key=lambda work: work.name):
+            waiting = 0
             for slot in work.slots:
                 if slot in work.evicted_slots:
                     evictions.append(_eviction(cycle, slot))
@@ -41,8 +42,10 @@ def plan_of(cycles: list[Cycle], claims: tuple[Claim, ...], *, reasons: bool = T
                         placements.append(Placement(*entry))
                     else:
                         promises.append(Promise(*entry))
-            if reasons:
-                unplaced.extend(_unplaced(cycle, work))
+                elif slot.base is None and not slot.succeeded:
+                    waiting += 1
+            if waiting and reasons:
+                unplaced.append(_unplaced(cycle, work, waiting))
         reservations.extend(_reservations(cycle))
     return Plan(
         placements=tuple(sorted(placements, key=lambda each: (each.workload, each.replica))),
@@ -63,11 +66,9 @@ def _eviction(cycle: Cycle, slot: Slot) -> Eviction:
     )
 
 
-def _unplaced(cycle: Cycle, work: WorkState) -> Iterator[Unplaced]:
-    waiting = sum(slot.base is None and slot.new is None and not slot.succeeded for slot in work.slots)
-    if waiting:
-        reason = _current_reason(cycle, work)
-        yield Unplaced(work.name, work.queue.name, waiting, reason, dict(cycle.searches.get(work, {})))
+def _unplaced(cycle: Cycle, work: WorkState, waiting: int) -> Unplaced:
+    reason = _current_reason(cycle, work)
+    return Unplaced(work.name, work.queue.name, waiting, reason, dict(cycle.searches.get(work, {})))
 
 
 def _current_reason(cycle: Cycle, work: WorkState) -> Reason:
@@ -134,8 +135,10 @@ def _uses(cycle: Cycle, spot: Spot) -> tuple[DeviceUse, ...]:
             for (index, mib, compute), carving in zip(spot.devices, spot.carvings, strict=True)
         )
     return tuple(
-        DeviceUse(devices[index].id)
-        if (mib, compute) == (devices[index].memory_mib, 100)
-        else DeviceUse(devices[index].id, mib, compute)
-        for index, mib, compute in spot.devices
+        [
+            DeviceUse(devices[index].id)
+            if mib == devices[index].memory_mib and compute == 100
+            else DeviceUse(devices[index].id, mib, compute)
+            for index, mib, compute in spot.devices
+        ]
     )

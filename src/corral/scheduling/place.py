@@ -7,7 +7,6 @@ from dataclasses import replace
 from corral.core.mixes import Mix
 from corral.core.nodes import Arrangement, Pool
 from corral.core.plans import Reason, ReasonKind
-from corral.core.resources import Amount
 from corral.core.workloads import DeviceRequest
 from corral.scheduling.affinity import view_of
 from corral.scheduling.board import Board
@@ -76,12 +75,11 @@ class Placer:
         if found < len(chunk.slots):
             self._board.undo(mark)
             return found
-        # What is evicted and goes elsewhere has to end before it can start.
-        if any(
-            slot.new is not None and (slot.base is not None or slot.new_phase is Phase.PROMISED)
-            for slot in chunk.slots
-        ):
-            self._postpone(chunk.slots)
+        for slot in chunk.slots:
+            # What is evicted and goes elsewhere has to end before it can start.
+            if slot.new is not None and (slot.base is not None or slot.new_phase is Phase.PROMISED):
+                self._postpone(chunk.slots)
+                break
         return found
 
     def domains_for(self, chunk: Chunk) -> Integers | None:
@@ -139,6 +137,8 @@ class Placer:
                 lambda slot, mask: self._put(slot, mask, when=when, keep=keep, stay=stay),
                 rehearsal=when is not When.NOW,
             )
+        if len(chunk.slots) == 1:
+            return int(self._put(chunk.slots[0], None, when=when, keep=keep, stay=stay))
         left = list(chunk.slots)
         if keep and chunk.work.ties is None:
             left = [slot for slot in left if not self._stays(slot)]
@@ -264,14 +264,14 @@ class Placer:
             return spot, waits or uncarved
         devices = found[: request.count]
         scores.chosen(number, devices)
+        kinds, shares = scores.stock.kinds_on[number], scores.demand.shares
         uses = []
         milli = 0
         for index in devices:
-            memory_mib = node.devices[index].memory_mib
-            mib, compute = request.slice_on(memory_mib) if request.sliced else (memory_mib, 100)
+            mib, compute, charge = shares[kinds[index]]
             uses.append((index, mib, compute))
-            milli += request.charge(memory_mib)
-        return Spot(number, tuple(uses), Amount(milli, request.cpu_milli, request.memory_mib)), waits
+            milli += charge
+        return Spot(number, tuple(uses), request.charged(milli)), waits
 
 
 def _is_back(slot: Slot) -> bool:

@@ -29,10 +29,12 @@ class PoolChoice:
 
     def wanted_in(self, workload: Workload, now: int | None = None) -> str:
         """The pool in which a workload counts; without `now` as if it had only begun to wait."""
+        choices = workload.pools or self._pools
+        if choices is self._pools and len(choices) == 1:
+            return choices[0]
         home = self._home(workload)
         if home is not None:
             return home
-        choices = workload.pools or self._pools
         if len(choices) == 1:
             return choices[0]
         requests = list(_requests(workload))

@@ -63,6 +63,11 @@ class RequestClass:
             return mib, max(self.compute_percent, self.fraction_milli * 100 // WHOLE_DEVICE_MILLI)
         return self.slice_mib or 0, self.compute_percent
 
+    def charged(self, gpu_milli: int) -> Amount:
+        """What a replica is charged where its devices come to so many milli-GPU: mostly what it asked for."""
+        asked = self.amount
+        return asked if asked[0] == gpu_milli else Amount(gpu_milli, asked[1], asked[2])
+
     def charge(self, device_memory_mib: int) -> int:
         """Milli-GPU of one slice, or whole device, on a device of this size."""
         if not self.sliced:
@@ -121,6 +126,8 @@ class RequestClass:
 
 def request_key(request: Request) -> type_key:
     """Equal for requests that ask for the same."""
+    if not (request.node_labels or request.data or request.images or request.affinity):
+        return request.cpu_milli, request.memory_mib, request.devices, request.nodes, request.tolerates
     return (
         request.cpu_milli,
         request.memory_mib,

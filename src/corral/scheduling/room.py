@@ -138,7 +138,7 @@ class Room:
         for key in keys:
             row -= key & LEVEL_MASK == WHOLE_DEVICE_MILLI
             fill -= key >> LEVEL_BITS
-        cpu, memory, _ = self._stock.rows[node]
+        cpu, memory, _, _ = self._stock.rows[node]
         self._remember((row, cpu - request.cpu_milli, memory - request.memory_mib, fill), after)
 
     def _take_over(self, nodes: Iterable[int]) -> list[int]:
@@ -149,14 +149,14 @@ class Room:
         width = stock.kind.shape[1]
         unvalued = []
         for index in nodes:
-            cpu, memory, conditions = stock.rows[index]
+            cpu, memory, free, conditions = stock.rows[index]
             fill = 0.0
             for number in conditions:
                 fill += fills[number]
-            row = self._groups[index] * (width + 1) + int(stock.free[index])
+            row = self._groups[index] * (width + 1) + free
             self._row[index] = row
             self._fill[index] = fill
-            if stock.differs[index]:
+            if index in stock.rows_now:
                 self._state[index] = -1 - index
             else:
                 state = row, cpu, memory, *conditions

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from corral.core.refusals import Invalid
-from corral.core.resources import Amount
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Request, Workload
 from corral.scheduling.affinity import Neighbours
 from corral.scheduling.board import Board
 from corral.scheduling.mig import Carving
 from corral.scheduling.requests import RequestClass, request_key, type_key
-from corral.scheduling.tree import KINDS, QueueState, Tree
-from corral.scheduling.work import GroupState, Phase, Slot, Spot, WorkState, held_state
+from corral.scheduling.tree import QueueState, Tree
+from corral.scheduling.work import GroupState, Phase, Slot, Spot, WorkState, held_state, total_of
 
 _IN_ORDER = "Tell of queues and nodes before the work that uses them, and drop them after it."
 _Held = list[tuple[Slot, Spot, Phase]]
@@ -98,15 +97,20 @@ class Roster:
 
     def _ask(self, work: WorkState, sign: int) -> bool:
         """Counts what waits as asked for by its queues; whether there is any."""
-        waiting = [slot for slot in work.slots if slot.base is None and not slot.succeeded]
+        amounts = [slot.request.amount for slot in work.slots if slot.base is None and not slot.succeeded]
+        if not amounts:
+            return False
+        total = total_of(amounts)
+        gpu, cpu, memory = sign * total[0], sign * total[1], sign * total[2]
         for queue in work.queue.path:
-            for slot in waiting:
-                for kind in KINDS:
-                    queue.asked[kind] += sign * slot.request.amount[kind]
-        return bool(waiting)
+            asked = queue.asked
+            asked[0] += gpu
+            asked[1] += cpu
+            asked[2] += memory
+        return True
 
     def _read_group(self, work: WorkState, state: GroupState, group: ReplicaGroup, held: _Held) -> None:
-        for below, spec in zip(state.groups, group.groups, strict=True):
+        for below, spec in zip(state.groups, group.groups, strict=True) if state.groups else ():
             self._read_group(work, below, spec, held)
         for replica in group.replicas:
             request = self._class_of(replica.request or group.request)
@@ -143,8 +147,7 @@ class Roster:
             else:
                 uses.append((index, use.memory_mib, use.compute_percent))
                 milli += request.charge(memory)
-        amount = Amount(milli, request.cpu_milli, request.memory_mib)
-        return Spot(number, tuple(uses), amount, tuple(carvings))
+        return Spot(number, tuple(uses), request.charged(milli), tuple(carvings))
 
     def _class_of(self, request: Request) -> RequestClass:
         key = request_key(request)

@@ -5,7 +5,7 @@ idle before still releasing, the room that is left for what usually arrives, a s
 before opening one, packing or spreading, name.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 
 import numpy as np
@@ -33,6 +33,7 @@ _LOSS_SHIFT = 41
 _OPENS_DEVICE = 1 << 40
 _PACKING_SHIFT = 24
 _MOST_DEVICES = (1 << 15) - 1
+_FEW = 24  # nodes, up to which one by one is faster than all at once
 
 
 class Scores:
@@ -56,7 +57,7 @@ class Scores:
         self._spread = spread
         self._when = when
         self._array: Integers = np.full(len(stock.differs), NOWHERE, np.int64)
-        self._seen = -1
+        self._seen = -1  # up to where the stock's changes are in the array
         self._failed: tuple[int, dict[str, int]] | None = None
         self._asked = np.array([request.cpu_milli, request.memory_mib], np.float64)
         self.allowed = stock.allowed_on(request)
@@ -92,8 +93,9 @@ class Scores:
         order.
         """
         stock, request, keys = self.stock, self.request, self.demand.keys
-        conditions = stock.rows[node][2] if request.count else []
-        if not stock.differs[node]:
+        conditions = stock.rows[node].conditions if request.count else []
+        row_now = stock.rows_now.get(node)
+        if row_now is None:
             if request.count == 1 and links is None:
                 found = [keys[number] for number in conditions]
                 return [found.index(min(found))], False
@@ -104,9 +106,8 @@ class Scores:
                 ), False
             fitting.sort(key=lambda index: keys[conditions[index]])
             return fitting, False
-        waits = bool((stock.totals_now[node] < self._asked).any())
-        at_once = stock.condition_now[node].tolist() if request.count else []
-        late = [keys[number] >= NO_FIT for number in at_once]
+        waits = row_now.cpu < request.cpu_milli or row_now.memory < request.memory_mib
+        late = [keys[number] >= NO_FIT for number in row_now.conditions] if request.count else []
         fitting = [index for index, number in enumerate(conditions) if keys[number] < NO_FIT]
         ranks = {
             index: (int(late[index] and self._when is When.NOW), keys[conditions[index]]) for index in fitting
@@ -119,7 +120,7 @@ class Scores:
     def chosen(self, node: int, devices: Sequence[int]) -> None:
         """Notes that the request will be there: what the node is worth then is already known."""
         if self._room is not None:
-            conditions = self.stock.rows[node][2]
+            conditions = self.stock.rows[node].conditions
             keys = [self.demand.keys[conditions[device]] for device in devices]
             self._room.expect(self.request, node, keys, float(self._after[node]))
 
@@ -179,13 +180,68 @@ class Scores:
         return np.maximum(rooms, 0)
 
     def _current(self) -> Integers:
-        stock = self.stock
-        if self._seen < 0:
+        stock, seen = self.stock, self._seen
+        self._seen = stock.position
+        if seen == self._seen:
+            return self._array
+        changed = stock.changed_since(seen)
+        if changed is None:
             self._score(np.arange(len(self._array)))
-        elif self._seen != stock.changes:
-            self._score((stock.changed_at > self._seen).nonzero()[0])
-        self._seen = stock.changes
+        elif len(changed) <= _FEW:
+            self._score_each(changed)
+        else:
+            self._score(np.array(sorted(changed)))
         return self._array
+
+    def _score_each(self, nodes: Iterable[int]) -> None:
+        """The same as `_score`, one by one: for a few nodes arrays cost more than they save."""
+        keys, fitting, taken = self.demand.current(), list[int](), list[list[int]]()
+        for node in nodes:
+            score, chosen = self._score_of(node, keys)
+            self._array[node] = score
+            if score < NOWHERE:
+                fitting.append(node)
+                taken.append(chosen)
+        if self._room is not None and fitting:
+            among = np.array(fitting)
+            left = self.stock.totals.take(among, axis=0)
+            left -= self._asked
+            loss, self._after[among] = self._room.losses(among, left, np.array(taken, np.int64))
+            self._array[among] += loss << _LOSS_SHIFT
+
+    def _score_of(self, node: int, keys: list[int]) -> tuple[int, list[int]]:
+        """The score of a node, without the room that is lost, and the keys of the devices to take there."""
+        request, count = self.request, self.request.count
+        cpu, memory, free, conditions = self.stock.rows[node]
+        if cpu < request.cpu_milli or memory < request.memory_mib:
+            return NOWHERE, []
+        if self.allowed is not None and not self.allowed[node]:
+            return NOWHERE, []
+        score = node + ((_MOST_DEVICES - free if self._spread else free) << _PACKING_SHIFT)
+        found = [keys[number] for number in conditions] if count else []
+        row_now = self.stock.rows_now.get(node)
+        if row_now is not None and self._when is not When.LATER:
+            ready = row_now.cpu >= request.cpu_milli and row_now.memory >= request.memory_mib
+            if count:
+                idle = [keys[number] < NO_FIT for number in row_now.conditions]
+                if self._when is When.NEXT:
+                    ready = ready and sum(idle) >= count
+                else:
+                    at_once = [key for key, now in zip(found, idle, strict=True) if now and key < NO_FIT]
+                    ready = ready and len(at_once) >= count
+                    found = at_once if ready else found
+            if not ready:
+                score += _LATER
+        if not count:
+            return score, found
+        if count > len(found):
+            return NOWHERE, []
+        found = [min(found)] if count == 1 else sorted(found)[:count]
+        if found[-1] >= NO_FIT:
+            return NOWHERE, []
+        if request.sliced and found[-1] & LEVEL_MASK == WHOLE_DEVICE_MILLI:
+            score += _OPENS_DEVICE
+        return score, found
 
     def _score(self, among: Integers) -> None:
         stock, request, array = self.stock, self.request, self._array
@@ -198,7 +254,7 @@ class Scores:
         keys: Integers = np.zeros((len(among), 0), np.int64)
         if request.count:
             keys = self.demand.array().take(stock.condition.take(among, axis=0))
-        late = self._late(among, keys) if stock.differing and self._when is not When.LATER else None
+        late = self._late(among, keys) if stock.rows_now and self._when is not When.LATER else None
         if request.count:
             keys = _least(keys, request.count)
             fits &= keys[:, -1] < NO_FIT

@@ -6,6 +6,7 @@ Devices of one kind with the same left are in the same condition: what a request
 worked out once and looked up for all of them.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,9 @@ from corral.scheduling.requests import RequestClass
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+
+
+_MOST_CHANGES = 1 << 14  # that are remembered
 
 
 class Condition(NamedTuple):
@@ -59,6 +63,19 @@ class Left:
         return copied
 
 
+class Row(NamedTuple):
+    """What is left of one node: CPU, memory, untouched devices, and the conditions of all its devices.
+
+    The same that the arrays say, for those who read one node at a time. A node without pods left has less
+    than no CPU.
+    """
+
+    cpu: int
+    memory: int
+    free: int
+    conditions: list[int]
+
+
 class Stock:
     """The arrays of one board; `refresh` brings them up to date."""
 
@@ -66,17 +83,16 @@ class Stock:
         self._board = board
         nodes = board.nodes
         count, width = len(nodes), max((len(node.devices) for node in nodes), default=0)
-        # CPU and memory of each node, whole numbers; a node without pods left has less than no CPU.
-        self.totals: Floats = np.zeros((count, 2))
+        self.totals: Floats = np.zeros((count, 2))  # CPU and memory of each node, whole numbers
         self.totals_now: Floats = np.zeros((count, 2))  # only where it `differs`
         self.differs: Flags = np.zeros(count, np.bool_)
-        self.differing = 0
         self.free: Integers = np.zeros(count, np.int64)  # untouched devices of each node
         # The numbers of the conditions of each node's devices; 0 is that of no device.
         self.condition: Integers = np.zeros((count, width), np.int64)
         self.condition_now: Integers = np.zeros((count, width), np.int64)
         self.changes = 0
-        self.changed_at: Integers = np.zeros(count, np.int64)
+        self._changed: list[int] = []  # the nodes that were read again, in the order of that
+        self._forgotten = 0  # how many were there before these
         # Devices that are alike for every request are one kind; the number after the last means no device.
         known = {device.kind: device for node in nodes for device in node.node.devices}
         self.kinds = [known[kind] for kind in sorted(known)]
@@ -87,14 +103,15 @@ class Stock:
             self.kind[index, : len(kinds)] = kinds
         self.conditions = [Condition(len(self.kinds), -1, -1, 0)]
         self.levels = [0]  # milli left in each condition
+        self._untouched = [False]  # by the number of the condition
         self._numbers: dict[Condition | tuple[int, int, int, int], int] = {}
-        # CPU, memory and the conditions of each node, for those who read one node at a time.
-        self.rows: list[tuple[int, int, list[int]]] = [(0, 0, [])] * count
+        self.rows = [Row(0, 0, 0, [0] * len(node.devices)) for node in nodes]
+        self.rows_now: dict[int, Row] = {}  # of the nodes where it `differs`
         self._later, self._now = Left(count, width), Left(count, width)
         self._spread_at = -1
         self._is_cut = any(device.grid is not None for node in nodes for device in node.devices)
         for node in nodes:
-            self._read(node)
+            self._read(node, range(len(node.devices)))
         board.dirty.clear()
 
     def refresh(self) -> list[int]:
@@ -103,12 +120,25 @@ class Stock:
         if not dirty:
             return []
         changed = sorted(dirty)
-        dirty.clear()
         self.changes += 1
         for index in changed:
-            self._read(self._board.nodes[index])
-            self.changed_at[index] = self.changes
+            self._read(self._board.nodes[index], dirty[index])
+        dirty.clear()
+        if len(self._changed) > _MOST_CHANGES:
+            self._forgotten += len(self._changed)
+            self._changed.clear()
+        self._changed += changed
         return changed
+
+    @property
+    def position(self) -> int:
+        """Where the list of changes ends now, for `changed_since`."""
+        return self._forgotten + len(self._changed)
+
+    def changed_since(self, position: int) -> set[int] | None:
+        """The nodes that were read again since then; None if that is too long ago."""
+        start = position - self._forgotten
+        return None if start < 0 else set(self._changed[start:])
 
     @property
     def later(self) -> Left:
@@ -145,7 +175,8 @@ class Stock:
             return None
         return np.array([request.missing_on(node.node) for node in self._board.nodes], np.int64)
 
-    def _read(self, node: NodeState) -> None:
+    def _read(self, node: NodeState, devices: Iterable[int]) -> None:
+        """Reads a node and those of its devices that changed."""
         index, size, used, leaving, promised = node.index, node.size, node.used, node.leaving, node.promised
         cpu = size[0] - used[0] + leaving[0] - promised[0]
         memory = size[1] - used[1] + leaving[1] - promised[1]
@@ -154,38 +185,47 @@ class Stock:
         left.cpu[index], left.memory[index], left.pods[index] = cpu, memory, pods
         if pods <= 0:
             cpu = -1
-        self.totals[index] = cpu, memory
-        conditions = []
-        free = 0
-        for kind, each in zip(self.kinds_on[index], node.devices, strict=True):
+        self.totals[index, 0] = cpu
+        self.totals[index, 1] = memory
+        _, _, free, conditions = self.rows[index]
+        for number in devices:
+            each = node.devices[number]
             mib = each.memory_mib - each.mib + each.leaving_mib - each.promised_mib
             compute = 100 - each.compute + each.leaving_compute - each.promised_compute
             slices = each.free_slices(later=True) if self._is_cut and each.grid is not None else 0
-            free += mib == each.memory_mib
-            condition = kind, mib, compute, slices
-            conditions.append(self._numbers.get(condition) or self._number(condition))
-        self.condition[index, : len(conditions)] = conditions
+            condition = self.kinds_on[index][number], mib, compute, slices
+            after = self._numbers.get(condition) or self._number(condition)
+            free += self._untouched[after] - self._untouched[conditions[number]]
+            conditions[number] = self.condition[index, number] = after
         self.free[index] = free
-        self.rows[index] = cpu, memory, conditions
-        differs = bool(leaving[2] or promised[2])
-        if differs != self.differs[index]:
-            self.differs[index] = differs
-            self.differing += 1 if differs else -1
-        if differs:
-            self._read_now(node)
+        self.rows[index] = Row(cpu, memory, free, conditions)
+        if leaving[2] or promised[2]:
+            self._read_now(node, devices)
+        elif index in self.rows_now:
+            self.differs[index] = False
+            del self.rows_now[index]
 
-    def _read_now(self, node: NodeState) -> None:
+    def _read_now(self, node: NodeState, devices: Iterable[int]) -> None:
         """What can be used at once; of devices what is idle, promised or not."""
         index, now, later = node.index, self._now, self._later
         cpu = now.cpu[index] = min(node.size[0] - node.used[0], int(later.cpu[index]))
-        now.memory[index] = min(node.size[1] - node.used[1], int(later.memory[index]))
-        now.pods[index] = min(node.size[2] - node.used[2], int(later.pods[index]))
-        self.totals_now[index] = cpu if now.pods[index] > 0 else -1, now.memory[index]
-        for number, each in enumerate(node.devices):
-            kind = self.kinds_on[index][number]
+        memory = now.memory[index] = min(node.size[1] - node.used[1], int(later.memory[index]))
+        pods = now.pods[index] = min(node.size[2] - node.used[2], int(later.pods[index]))
+        if pods <= 0:
+            cpu = -1
+        self.totals_now[index] = cpu, memory
+        if index not in self.rows_now:
+            self.differs[index] = True
+            self.rows_now[index] = Row(0, 0, 0, [0] * len(node.devices))
+            devices = range(len(node.devices))
+        conditions = self.rows_now[index].conditions
+        for number in devices:
+            each = node.devices[number]
             slices = each.free_slices(later=False) if each.grid is not None else 0
-            condition = kind, each.memory_mib - each.mib, 100 - each.compute, slices
-            self.condition_now[index, number] = self._numbers.get(condition) or self._number(condition)
+            condition = self.kinds_on[index][number], each.memory_mib - each.mib, 100 - each.compute, slices
+            after = self._numbers.get(condition) or self._number(condition)
+            conditions[number] = self.condition_now[index, number] = after
+        self.rows_now[index] = Row(cpu, memory, 0, conditions)
 
     def _number(self, condition: tuple[int, int, int, int]) -> int:
         """Notes a condition that is seen for the first time."""
@@ -194,6 +234,7 @@ class Stock:
         size = self.kinds[kind].memory_mib
         share = WHOLE_DEVICE_MILLI if mib == size else min(WHOLE_DEVICE_MILLI * mib // size, 10 * compute)
         self.conditions.append(Condition(*condition))
+        self._untouched.append(mib == size)
         self.levels.append(max(share, 0))
         return number
 

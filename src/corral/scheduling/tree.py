@@ -26,6 +26,7 @@ class QueueState:
         "fixed",
         "guarantee",
         "limit",
+        "limited",
         "name",
         "parent",
         "path",
@@ -34,6 +35,7 @@ class QueueState:
         "priority",
         "quotas",
         "reclaim_min_runtime",
+        "sizes",
         "stamp",
         "typical_runtime",
     )
@@ -48,6 +50,7 @@ class QueueState:
         self.asked = [0, 0, 0]
         self.fair = [0, 0, 0]
         self.allocatable = [0, 0, 0]
+        self.sizes = (0, 0, 0)  # of `allocatable` what is divided
         self.stamp = 0
         self.read(queue, pool)
 
@@ -64,6 +67,7 @@ class QueueState:
             min(_bound(quota.limit), guarantee) if self.fixed else _bound(quota.limit)
             for quota, guarantee in zip(self.quotas, self.guarantee, strict=True)
         ]
+        self.limited = [kind for kind in KINDS if self.limit[kind] < INFINITE]
         # Resources without guarantee and limit never decide.
         self.divided = [
             kind for kind in KINDS if self.guarantee[kind] < INFINITE or self.limit[kind] < INFINITE
@@ -168,6 +172,8 @@ class Tree:
                 queue.fair[kind] = share
                 queue.allocatable[kind] = min(queue.limit[kind], max(queue.guarantee[kind], share))
         for queue in siblings:
+            gpu, cpu, memory = (queue.allocatable[kind] if kind in queue.divided else 0 for kind in KINDS)
+            queue.sizes = gpu, cpu, memory
             if queue.children:
                 self._divide_siblings(queue.children, queue.fair, unit_gpu_milli, history_milli)
 

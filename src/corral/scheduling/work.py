@@ -57,7 +57,9 @@ class Slot:
     @property
     def pending(self) -> bool:
         """Whether it could be given a spot: it is not active, nor still on its way out from before."""
-        return not self.active and not self.succeeded and (self.base is None or self.group.work.evicted(self))
+        if self.new is not None or self.succeeded:
+            return False
+        return self.base is None or self in self.group.work.evicted_slots
 
     @property
     def spot(self) -> Spot | None:
@@ -78,8 +80,8 @@ class GroupState:
         self.preemptible = preemptible and group.preemptible
         self.groups = [GroupState(each, work, self.preemptible) for each in group.groups]
         self.slots: list[Slot] = []
-        members = len(group.groups) or len(group.replicas)
-        self.minimum = members if group.minimum is None else group.minimum
+        minimum = group.minimum
+        self.minimum = (len(group.groups) or len(group.replicas)) if minimum is None else minimum
         self.active = 0  # slots that hold or get a spot
         self.present = 0  # slots that succeeded: they count for the minimum
 
@@ -211,7 +213,9 @@ class WorkState:
         self.running_since = workload.running_since
         self.delay_until = workload.created + workload.preemption_delay_seconds
         self.groups = [GroupState(group, self, True) for group in workload.groups]
-        self.leaves = [leaf for group in self.groups for leaf in group.leaves()]
+        self.leaves: list[GroupState] = []
+        for group in self.groups:
+            self.leaves += group.leaves() if group.groups else (group,)
         self.bond: Bond | None = None
         if workload.topology is not None or any(map(_asks_for_domain, workload.groups)):
             self.bond = Bond(workload.topology, workload.groups, self.groups)
@@ -224,10 +228,6 @@ class WorkState:
         self._chunk: Chunk | None = None
         self._chunk_stamp = -1
 
-    def evicted(self, slot: Slot) -> bool:
-        """Whether this cycle evicted it: then it is pending in the next one."""
-        return slot in self.evicted_slots
-
     @property
     def satisfied(self) -> bool:
         return all(group.satisfied for group in self.groups)
@@ -236,7 +236,10 @@ class WorkState:
         """0 below the minimum, 1 at it, 2 above it."""
         if not self.satisfied:
             return 0
-        return 2 if any(leaf.active + leaf.present > leaf.minimum for leaf in self.leaves) else 1
+        for leaf in self.leaves:
+            if leaf.active + leaf.present > leaf.minimum:
+                return 2
+        return 1
 
     def chunk(self) -> "Chunk | None":
         """What allocate would place next: the missing part of the minimum, else one replica."""
@@ -272,7 +275,7 @@ class WorkState:
 
     def held(self, taken: set[Slot]) -> Amount:
         """What it is charged for, without the slots `taken`."""
-        return _total(
+        return total_of(
             [slot.spot.amount for slot in self.slots if slot.spot is not None and slot not in taken]
         )
 
@@ -298,13 +301,19 @@ class Chunk:
     def __init__(self, work: WorkState, slots: list[Slot]) -> None:
         self.work = work
         self.slots = slots
+        if len(slots) == 1:
+            slot = slots[0]
+            self.amount = (slot.spot or slot.request).amount
+            self.pinned = NOTHING if slot.group.preemptible else self.amount
+            return
         amounts = [(slot.spot or slot.request).amount for slot in slots]
         kept = [each for slot, each in zip(slots, amounts, strict=True) if not slot.group.preemptible]
-        self.amount = _total(amounts)
-        self.pinned = _total(kept)
+        self.amount = total_of(amounts)
+        self.pinned = total_of(kept)
 
 
-def _total(amounts: list[Amount]) -> Amount:
+def total_of(amounts: list[Amount]) -> Amount:
+    """Their sum; that of a single one is itself."""
     if len(amounts) < 2:
         return amounts[0] if amounts else NOTHING
     return Amount(*map(sum, zip(*amounts, strict=True)))
