@@ -336,7 +336,10 @@ class EngineSuite(ABC):
         assert place.node in usage.nodes
         devices = {sample.device: sample for sample in usage.devices if sample.node == place.node}
         assert set(devices) == set(place.devices)
-        assert devices[place.devices[0]].memory_used_mib == 1024
+        used = devices[place.devices[0]]
+        assert (used.simulated, used.memory_used_mib, used.busy_percent) == (True, 1024, 0)
+        run = usage.runs["endless-a"]
+        assert (run.gpu_memory_mib, run.gpu_busy_percent) == (1024, 0)
         assert set((await place.engine.usage()).runs) == {"endless-a", "endless-b"}
 
     async def test_what_is_not_there_cannot_be_reached(self, place: Place) -> None:

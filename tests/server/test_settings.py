@@ -79,6 +79,9 @@ def test_a_named_file_may_move_the_data_directory_and_a_found_one_may_not(tmp_pa
         ("database_url", "sqlite:///:memory:", "empty, sqlite:///<path>, or postgresql://"),
         ("database_url", "postgresql://host", "empty, sqlite:///<path>, or postgresql://"),
         ("tls_certificate", "/nonexistent.pem", "empty, or the path of a readable PEM file"),
+        ("allowed_networks", "10.1.0.0/8", "networks such as 10.1.0.0/16 and names"),
+        ("allowed_networks", "mirror.lab,no name", "networks such as 10.1.0.0/16 and names"),
+        ("first_uid", "0", "a whole number from 1000"),
         ("token_max_days", "0", "a whole number from 1 to 3650"),
     ],
 )

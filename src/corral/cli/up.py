@@ -46,6 +46,9 @@ def up(
     samples_workload_days: Annotated[str | None, _flag("The same of samples of a workload.", "DAYS")] = None,
     package_index: Annotated[str | None, _flag("Where runtimes are built from (PyPI).", "URL")] = None,
     upload_mib: Annotated[str | None, _flag("Largest working directory, packed (512).", "MIB")] = None,
+    home_mib: Annotated[str | None, _flag("How much a home may hold (51200).", "MIB")] = None,
+    first_uid: Annotated[str | None, _flag("The first uid of people's work (200000).", "UID")] = None,
+    allowed_networks: Annotated[str | None, _flag("Private networks for work.", "NETWORKS")] = None,
     simulated_gpus: Annotated[str | None, _flag("GPUs to simulate, e.g. 8xH100-80GB.", "LIST")] = None,
     trusted: Annotated[str | None, _flag("Run work without isolation (true).", "BOOLEAN")] = None,
 ) -> None:

@@ -41,7 +41,11 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What a run has used since it started; `memory_bytes` and `processes` are what it has now."""
+    """What a run has used since it started; `memory_bytes`, `processes` and what is on disk are as of now.
+
+    So is what it uses of its devices, in sum: two that are busy all the time are 200 percent. Bytes of the
+    network and of the workspace belong to all replicas of an attempt and are told with the first.
+    """
 
     cpu_microseconds: int | None = None
     memory_bytes: int | None = None
@@ -52,6 +56,8 @@ class Counters:
     received_bytes: int | None = None
     sent_bytes: int | None = None
     disk_bytes: int | None = None
+    gpu_memory_mib: int | None = None
+    gpu_busy_percent: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,7 @@ class NodeUse:
 
 @dataclass(frozen=True, slots=True)
 class DeviceUsage:
-    """What a device says of itself; a simulated one says how much of its memory runs were given."""
+    """What a device says of itself; a simulated one is never busy, and its memory is what runs were given."""
 
     node: str
     device: str

@@ -10,7 +10,7 @@ import heapq
 import random
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from corral.core.nodes import Node
@@ -226,8 +226,8 @@ class SimulatedEngine:
         counters: dict[str, Counters] = {}
         for name in names:
             if live := self._live.get(name):
-                task, began = live.start.task, live.began
-                counters[name] = simulated_reports.counters(task, began, self.now, self._second)
+                used = simulated_reports.counters(live.start.task, live.began, self.now, self._second)
+                counters[name] = replace(used, **self._use_of_devices(live.start))
             elif name in self._ended:
                 counters[name] = self._ended[name].usage or Counters()
         nodes = [self._nodes[name] for name in sorted(self._present)]
@@ -375,6 +375,14 @@ class SimulatedEngine:
             key = start.node, use.device
             mib = self._memory[key] if use.memory_mib is None else use.memory_mib
             self._used[key] = self._used.get(key, 0) + sign * mib
+
+    def _use_of_devices(self, start: Start) -> dict[str, int]:
+        if not start.devices:
+            return {}
+        whole = [self._memory[start.node, use.device] for use in start.devices]
+        given = [use.memory_mib for use in start.devices]
+        memory = sum(all_of_it if mib is None else mib for mib, all_of_it in zip(given, whole, strict=True))
+        return {"gpu_memory_mib": memory, "gpu_busy_percent": 0}
 
     def _end(self, live: _Live, ending: Ending, detail: str = "") -> None:
         del self._live[live.start.run]

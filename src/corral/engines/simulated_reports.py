@@ -52,6 +52,7 @@ def usage(
             node.name,
             device.id,
             simulated=True,
+            busy_percent=0,
             memory_used_mib=held_mib.get((node.name, device.id), 0),
             memory_total_mib=device.memory_mib,
         )

@@ -19,6 +19,9 @@ def local_engine(settings: Settings, machine: Machine) -> LocalEngine:
         runtime_directory(settings.home),
         simulated_gpus=simulated_gpus(settings, machine),
         trusted=settings.trusted,
+        first_uid=settings.first_uid,
+        allowed=settings.allowed_networks,
+        home_mib=settings.home_mib,
     )
 
 

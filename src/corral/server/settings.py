@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from corral.accelerators.simulated import parse as parse_simulated
 from corral.core.refusals import Invalid
+from corral.engines.local.addresses import read_allowed
 
 __all__ = ["Settings", "mask_database_url"]
 
@@ -211,6 +212,41 @@ class Settings(BaseModel):
         ge=1,
         le=65536,
     )
+
+    home_mib: WholeNumber = _setting(
+        51200,
+        "How much a person's home on this machine may hold, in MiB. It is found by looking: work that has "
+        "the home open while it grows beyond this is ended. 0 sets no bound.",
+        "a whole number from 0 to 1073741824",
+        ge=0,
+        le=2**30,
+    )
+    first_uid: WholeNumber = _setting(
+        200_000,
+        "As root, the work of every person runs under a uid of its own: the first of 65536 that nobody else "
+        "uses on this machine. Who has one keeps it.",
+        "a whole number from 1000 to 2000000000",
+        ge=1000,
+        le=2_000_000_000,
+    )
+    allowed_networks: Names = _setting(
+        (),
+        "Private networks, and names that lead into them, which work may reach. Public addresses it reaches "
+        "anyway; loopback, link-local and this machine's own addresses never.",
+        "networks such as 10.1.0.0/16 and names such as mirror.lab or .lab, separated by commas",
+    )
+
+    @field_validator("allowed_networks")
+    @classmethod
+    def _networks_or_names(cls, entries: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            names = read_allowed(entries).names
+        except ValueError as error:
+            raise PydanticCustomError("network", "{why}", {"why": str(error)}) from None
+        for name in names:
+            if not _HOST_NAME.fullmatch(name.removeprefix(".")):
+                raise PydanticCustomError("host", "{what} is no network and no name", {"what": name})
+        return entries
 
     @field_validator("home")
     @classmethod

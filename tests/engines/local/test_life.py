@@ -298,13 +298,3 @@ async def test_way_out_leads_to_allowed_networks_only_and_is_closed_without_perm
     assert (await local.output("a")).split() == ["http://127.0.0.1:3128", "403"]
     assert (await local.finish(local.sized("b", "python3", "-c", ask, network=False))).exit_code == 0
     assert (await local.output("b")).split() == ["None", "unreachable"]
-
-
-async def test_run_that_writes_more_than_it_may_is_ended_and_told_why() -> None:
-    async with local_place(disk_look_seconds=0.1) as local:
-        fill = "head -c 30M /dev/zero > data; echo full; sleep 60"
-        ended = await local.finish(local.sized("a", "sh", "-c", fill, disk_mib=20))
-        assert ended.ending is Ending.FAILED
-        assert ended.detail.endswith("MiB, its disk limit is 20 MiB")
-        within = await local.finish(local.sized("b", "sh", "-c", "head -c 5M /dev/zero > data", disk_mib=20))
-        assert within.ending is Ending.SUCCEEDED

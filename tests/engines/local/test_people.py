@@ -37,6 +37,7 @@ def test_uid_is_given_once_and_never_again(tmp_path: Path) -> None:
     assert [again.uid_of(name) for name in ("ben", "eve")] == [301, 302]
     with pytest.raises(TooManyPeople):
         again.uid_of("mallory")
+    assert [People(tmp_path, first_uid=900).uid_of(name) for name in ("eve", "mallory")] == [302, 900]
 
 
 @AS_ROOT

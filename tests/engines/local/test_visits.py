@@ -15,8 +15,10 @@ SERVE = """
 import socket
 with socket.create_server(('127.0.0.1', 8888)) as server:
     print('listening', flush=True)
+    connections = []
     while True:
-        server.accept()[0].sendall(b'hello from inside')
+        connections.append(server.accept()[0])
+        connections[-1].sendall(b'hello from inside')
 """
 
 
@@ -77,6 +79,13 @@ async def test_port_inside_is_dialled_and_one_that_nobody_listens_on_is_refused(
     with connected:
         connected.settimeout(LIMIT_SECONDS)
         assert connected.recv(100) == b"hello from inside"
+        connected.sendall(b"and to it")
+        before = (await local.engine.usage(["endless-a"])).runs["endless-a"]
+    after = (await local.engine.usage(["endless-a"])).runs["endless-a"]
+    for used in (before, after):
+        assert (used.received_bytes, used.sent_bytes) == (len(b"and to it"), len(b"hello from inside"))
+    await local.forget_what_was_told()
+    assert (await local.engine.usage(["endless-a"])).runs["endless-a"].sent_bytes == len(b"hello from inside")
     with pytest.raises(Conflict, match="nothing listens on port 9"):
         await local.engine.dial("endless-a", 9)
 

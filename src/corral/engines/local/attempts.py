@@ -6,6 +6,7 @@ from pathlib import Path
 
 from corral.engines.interface import Run, RunPhase
 from corral.engines.local import layout, locks, records, runs
+from corral.engines.local.dialled import Dials
 from corral.engines.local.group_bases import bases_from
 from corral.engines.local.groups import Group
 from corral.engines.local.link import Link, State
@@ -27,6 +28,7 @@ class KnownAttempt:
         self.directory = directory
         self.forgotten: set[int] = set()
         self.link: Link | None = None
+        self.dials = Dials(directory)
         self._told = told
         self._heard = asyncio.Event()
         self._following: asyncio.Task[None] | None = None

@@ -6,15 +6,17 @@ from pathlib import Path
 
 from corral.engines.interface import Start
 from corral.engines.local import layout, locks, records, runs
+from corral.engines.local.disk import read_count
 from corral.engines.local.house import House
 from corral.engines.local.nurseries import Nursery, StartFailed
 from corral.engines.local.people import TooManyPeople
 from corral.engines.local.sandbox import Mode
 from corral.engines.local.spec import Spec
-from corral.engines.local.starting import make_spec
+from corral.engines.local.starting import Home, make_spec
 from corral.engines.local.unpack import BadUpload
 
 _MIB = 2**20
+_TIDY_UP = 2  # over so much of its bound a home is not opened again
 
 
 def describe(house: House, starts: Sequence[Start], *, refused: bool) -> Spec:
@@ -32,10 +34,17 @@ def describe(house: House, starts: Sequence[Start], *, refused: bool) -> Spec:
         house.ground,
         uid=uid,
         workspace=house.workspaces.workspace(task.workspace),
-        home=house.workspaces.home(task.owner) if task.home else None,
+        home=_home(house, task.owner) if task.home else None,
         runtime=None if task.runtime is None else house.workspaces.environment(task.runtime),
         builds=house.workspaces.environment(task.workspace) if task.builds else None,
     )
+
+
+def _home(house: House, owner: str) -> Home:
+    """Work that begins while the home is over its bound may tidy up: it must not let it grow."""
+    place, count = house.workspaces.home(owner), house.workspaces.home_count(owner)
+    most = house.settings.home_mib
+    return Home(place, most and max(most, read_count(count) or 0), count)
 
 
 def carry_out(
@@ -64,6 +73,10 @@ def _prepare(house: House, spec: Spec, starts: Sequence[Start]) -> str | None:
         house.workspaces.provide(task.workspace, spec.uid, task.upload, most_bytes)
         if task.home:
             house.workspaces.provide_home(task.owner, spec.uid)
+            most = house.settings.home_mib
+            if spec.home_mib > most * _TIDY_UP:
+                held = f"its owner's home was last found to hold {spec.home_mib} MiB, its limit is {most} MiB"
+                return f"{held}: an administrator has to remove files there or to raise home_mib"
         if spec.runtime is not None and not Path(spec.runtime).is_dir():
             return "its runtime is no longer there: build it again"
         if task.builds and house.ground.tools.uv is None:

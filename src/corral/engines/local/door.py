@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+from mmap import mmap
 
 from corral.engines.local import door_out
 from corral.engines.local.groups import Group, Limits
@@ -16,12 +17,16 @@ _AGAIN_SECONDS = 1
 
 
 class Door:
-    """Closed unless the attempt may reach the network; opened again when its process ends unasked."""
+    """Closed unless the attempt may reach the network; opened again when its process ends unasked.
+
+    `relayed` is where its process counts.
+    """
 
     def __init__(self, loop: Loop, spec: Spec, group: Group) -> None:
         self.group = group
         self._loop = loop
         self._spec = spec
+        self.relayed: mmap | None = None
         self._pid: int | None = None
         self._closed = not spec.network
 
@@ -38,6 +43,7 @@ class Door:
             self._spec.gid,
             allowed=self._spec.allowed,
             cgroups=self.group.entrances,
+            relayed=self.relayed,
         )
         self._loop.watch_once(os.pidfd_open(self._pid), lambda: self._ended(shared))
 

@@ -13,8 +13,9 @@ the same filter of system calls. No raw TCP or UDP and no DNS get out.
 import os
 import signal
 from collections.abc import Sequence
+from mmap import mmap
 
-from corral.engines.local import kernel, seccomp
+from corral.engines.local import kernel, seccomp, tally
 from corral.engines.local.launch import HIGHEST_DESCRIPTOR, enter_cgroups, limit_resources, reset_signals
 from corral.engines.local.namespaces import OUT_DOOR, Attempt, fork_and_exit
 from corral.engines.local.sandbox import Mode
@@ -29,18 +30,31 @@ def variables() -> dict[str, str]:
 
 
 def start(
-    attempt: Attempt, uid: int, gid: int, *, allowed: Sequence[str], cgroups: Sequence[str] = ()
+    attempt: Attempt,
+    uid: int,
+    gid: int,
+    *,
+    allowed: Sequence[str],
+    cgroups: Sequence[str] = (),
+    relayed: mmap | None = None,
 ) -> int:
     """Serves the attempt's door in a child, whose pid it returns.
 
-    `allowed` are private networks and names that may be reached; see `addresses.read_allowed`.
+    `allowed` are private networks and names that may be reached; see `addresses.read_allowed`. What passes
+    is counted in `relayed`, see `tally`.
     """
     parent = os.getpid()
-    return fork_and_exit(lambda: _serve(attempt, uid, gid, allowed, cgroups, parent))
+    return fork_and_exit(lambda: _serve(attempt, uid, gid, allowed, cgroups, relayed, parent))
 
 
 def _serve(
-    attempt: Attempt, uid: int, gid: int, allowed: Sequence[str], cgroups: Sequence[str], parent: int
+    attempt: Attempt,
+    uid: int,
+    gid: int,
+    allowed: Sequence[str],
+    cgroups: Sequence[str],
+    relayed: mmap | None,
+    parent: int,
 ) -> None:
     # Here, so that supervisors stay small; and before privileges go, because the files may be root's.
     from corral.engines.local import addresses, proxy
@@ -64,7 +78,8 @@ def _serve(
     # After the change of user, which takes it back.
     kernel.die_with_parent(parent)
     reach = addresses.read_allowed(allowed)
-    proxy.Proxy(listener, lambda host, port: proxy.connect(host, port, reach)).serve()
+    counted = None if relayed is None else tally.Relayed(relayed)
+    proxy.Proxy(listener, lambda host, port: proxy.connect(host, port, reach), counted).serve()
 
 
 def _close_all_but(fd: int) -> None:

@@ -12,7 +12,8 @@ SIGNAL_BASE = 128
 class Facts:
     """What the supervisor saw of the end of a replica. `missing` is a file that its command names in vain.
 
-    `refused` says why it never began; `over_disk_mib` what it had written when that was found to be too much.
+    `refused` says why it never began; `over_disk_mib` what it had written when that was found to be too much,
+    `over_home_mib` what its owner's home held then.
     """
 
     exit_code: int | None = None
@@ -29,6 +30,8 @@ class Facts:
     missing: str | None = None
     refused: str | None = None
     over_disk_mib: int | None = None
+    over_home_mib: int | None = None
+    home_mib: int = 0
 
 
 def split_status(status: int) -> tuple[int | None, int | None]:
@@ -48,6 +51,9 @@ def judge(facts: Facts) -> tuple[str, str]:
         return "refused", facts.refused
     if facts.over_disk_mib is not None:
         return "failed", f"wrote {facts.over_disk_mib} MiB, its disk limit is {facts.disk_mib} MiB"
+    if facts.over_home_mib is not None:
+        held = f"the home of its owner holds {facts.over_home_mib} MiB"
+        return "failed", f"{held}, its limit is {facts.home_mib} MiB: remove files there"
     if facts.timed_out:
         return "failed", f"reached its time limit of {in_words(facts.time_limit_seconds)}"
     if facts.said_done and not facts.exit_code:

@@ -11,8 +11,6 @@ from pathlib import Path
 from corral.engines.interface import Cursor, Foreign, Inventory, Observation, RunPhase, Start
 from corral.engines.local import adoption, carrying, commanding, measure, runs
 from corral.engines.local.attempts import KnownAttempt
-from corral.engines.local.dialled import Dialled
-from corral.engines.local.groups import Group
 from corral.engines.local.house import House, Settings, build_house
 from corral.engines.local.known import KnownRuns
 from corral.engines.local.nurseries import Nursery
@@ -35,8 +33,9 @@ class LocalEngine:
 
     `trusted` is for one person's own work on their own machine: it also runs without a sandbox or limits, and
     every run says so. `allowed` are private networks and names that work may reach; the public ones it may
-    reach anyway. `disk_look_seconds` is how often the disk is looked at, `bounds` how many may look into
-    one person's work. Work outlives this object: `close` leaves it alone.
+    reach anyway. `disk_look_seconds` is how often the disk is looked at, `home_mib` how much a home may hold
+    (0: anything), `bounds` how many may look into one person's work. Work outlives this object: `close`
+    leaves it alone.
     """
 
     def __init__(
@@ -50,12 +49,21 @@ class LocalEngine:
         first_uid: int = FIRST_UID,
         allowed: Sequence[str] = (),
         disk_look_seconds: float = 10,
+        home_mib: int = 0,
         bounds: Bounds = USUAL_BOUNDS,
         python: str | None = None,
     ) -> None:
         name = node or platform.node() or "local"
         self._settings = Settings(
-            data, runtime, name, simulated_gpus, trusted, first_uid, tuple(allowed), disk_look_seconds
+            data,
+            runtime,
+            name,
+            simulated_gpus,
+            trusted,
+            first_uid,
+            tuple(allowed),
+            disk_look_seconds,
+            home_mib,
         )
         self._nursery = Nursery(python)
         self._known = KnownRuns()
@@ -154,11 +162,12 @@ class LocalEngine:
     async def usage(self, runs: Iterable[str] | None = None) -> Usage:
         house = await self._open()
         ended: dict[str, Counters] = {}
-        live: dict[str, Group] = {}
+        live: dict[str, measure.Live] = {}
         for run in list(self._known.told_of() if runs is None else runs):
             if (place := self._known.live(run)) is not None:
                 known, index = place
-                live[run] = known.group(index)
+                known.dials.write_down()
+                live[run] = measure.Live(known.group(index), known.spec, index, known.directory)
             elif (told := self._told.get(run)) is not None:
                 ended[run] = told.usage or Counters()
         held = self._known.held_mib(house.ground.hardware)
@@ -192,8 +201,10 @@ class LocalEngine:
         await self._open()
         with ExitStack() as held:
             held.enter_context(self._visitors.dials.taken(self._known.owner(run)))
-            descriptors = await commanding.visit(run, self._known.live(run), "dial", port=port)
-            return Dialled(descriptors[0], held.pop_all().close)
+            place = self._known.live(run)
+            descriptors = await commanding.visit(run, place, "dial", port=port)
+            assert place is not None
+            return place[0].dials.add(descriptors[0], held.pop_all().close)
 
     # How it works
 

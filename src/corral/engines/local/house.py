@@ -27,6 +27,7 @@ class Settings:
     first_uid: int
     allowed: tuple[str, ...]
     disk_look_seconds: float
+    home_mib: int
 
 
 @dataclass(frozen=True, slots=True)

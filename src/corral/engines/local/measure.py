@@ -2,36 +2,73 @@
 
 import os
 import time
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corral.accelerators import nvidia
+from corral.engines.local import tally
 from corral.engines.local.groups import Group
 from corral.engines.local.hardware import Hardware
 from corral.engines.local.house import House
 from corral.engines.local.runs import counters_from
+from corral.engines.local.spec import NO_SANDBOX, Spec
 from corral.engines.reports import Counters, DeviceUsage, NodeUse, Usage
+
+Held = tuple[tuple[str, int | None], ...]
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _SECTOR_BYTES = 512
 _IDLE_FIELDS = (3, 4)  # idle, iowait
 
 
+@dataclass(frozen=True, slots=True)
+class Live:
+    """Where a run is counted: its group, and with the first replica what the attempt shares."""
+
+    group: Group
+    spec: Spec
+    index: int
+    directory: Path
+
+    def counters(self) -> dict[str, int]:
+        own = self.group.counters()
+        shares = self.index == 0 and self.spec.mode != NO_SANDBOX
+        return own | (tally.counters(self.directory) if shares else {})
+
+
 def everything(
-    house: House, ended: Mapping[str, Counters], live: Mapping[str, Group], held_mib: Mapping[str, int]
+    house: House, ended: Mapping[str, Counters], live: Mapping[str, Live], held_mib: Mapping[str, int]
 ) -> Usage:
     """One sample of runs, the machine and its devices."""
-    counters = dict(ended)
-    for run, group in live.items():
-        counters[run] = counters_from(group.counters())
     hardware = house.ground.hardware
+    devices = device_use(hardware, held_mib)
+    by_name = {device.device: device for device in devices}
+    counters = dict(ended)
+    for run, one in live.items():
+        of_devices = _use_of_held(one.spec.replicas[one.index].held, by_name)
+        counters[run] = replace(counters_from(one.counters()), **of_devices)
     return Usage(
-        time.time_ns() // 1000,
-        counters,
-        {hardware.node.name: node_use(house.settings.data)},
-        device_use(hardware, held_mib),
+        time.time_ns() // 1000, counters, {hardware.node.name: node_use(house.settings.data)}, devices
     )
+
+
+def _use_of_held(held: Held, devices: Mapping[str, DeviceUsage]) -> dict[str, int | None]:
+    """What a run uses of its devices: all of one that it has alone; of a slice, what it was given.
+
+    Nobody tells the users of a shared device apart, so nothing is known of how busy a slice is.
+    """
+    if not held or not all(name in devices for name, _ in held):
+        return {}
+    memory = [devices[name].memory_used_mib if mib is None else mib for name, mib in held]
+    alone = {name for name, mib in held if mib is None or devices[name].simulated}
+    busy = [devices[name].busy_percent if name in alone else None for name, _ in held]
+    return {"gpu_memory_mib": _sum(memory), "gpu_busy_percent": _sum(busy)}
+
+
+def _sum(values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
 def node_use(data: Path) -> NodeUse:
@@ -55,7 +92,7 @@ def node_use(data: Path) -> NodeUse:
 
 
 def device_use(hardware: Hardware, held_mib: Mapping[str, int]) -> tuple[DeviceUsage, ...]:
-    """Of every device; what a simulated one holds is what was given away of it."""
+    """Of every device. A simulated one is never busy, and holds what was given away of it."""
     real = any(not device.facts.simulated for device in hardware.devices.values())
     samples = {f"gpu{sample.index}": sample for sample in (nvidia.sample() if real else ())}
     told = []
@@ -64,6 +101,7 @@ def device_use(hardware: Hardware, held_mib: Mapping[str, int]) -> tuple[DeviceU
             hardware.node.name,
             name,
             simulated=device.facts.simulated,
+            busy_percent=0 if device.facts.simulated else None,
             memory_used_mib=held_mib.get(name, 0) if device.facts.simulated else None,
             memory_total_mib=device.memory_mib,
         )

@@ -32,7 +32,7 @@ class People:
         with self._lock:
             if owner in self._uids:
                 return self._uids[owner]
-            uid = max(self._uids.values(), default=self._first - 1) + 1
+            uid = max((self._first - 1, *self._uids.values())) + 1
             if uid >= self._first + self._most:
                 raise TooManyPeople(f"all {self._most} uids from {self._first} on are given away")
             records.replace(self._data, _FILE, {"uids": {**self._uids, owner: uid}})

@@ -18,6 +18,7 @@ from corral.engines.local.proxy_requests import (
     answer,
     read_request,
 )
+from corral.engines.local.tally import Relayed
 
 CONNECTIONS = 256
 HEAD_SECONDS = 20
@@ -107,9 +108,13 @@ class _Tunnel:
 
 
 class Proxy:
-    """Serves connections of `listener` until the process ends; `connect` opens what is asked for."""
+    """Serves connections of `listener` until the process ends; `connect` opens what is asked for.
 
-    def __init__(self, listener: socket.socket, connect: Connect) -> None:
+    What comes from outside and goes there is counted in `relayed`.
+    """
+
+    def __init__(self, listener: socket.socket, connect: Connect, relayed: Relayed | None = None) -> None:
+        self._relayed = relayed
         self._listener = listener
         self._connect = connect
         self._selector = selectors.DefaultSelector()
@@ -183,6 +188,7 @@ class Proxy:
             tunnel.until = time.monotonic() + IDLE_SECONDS
             if chunk:
                 tunnel.waiting[other] += chunk
+                self._count(chunk, received=side is tunnel.far)
             else:
                 tunnel.finished.add(side)
                 self._close_behind(tunnel, other)
@@ -249,8 +255,13 @@ class Proxy:
         tunnel.far = far
         tunnel.until = time.monotonic() + IDLE_SECONDS
         tunnel.waiting[far] = (wanted.forward or b"") + tunnel.head
+        self._count(tunnel.waiting[far], received=False)
         if wanted.forward is None:
             tunnel.waiting[tunnel.near] = b"HTTP/1.1 200 Connected\r\n\r\n"
+
+    def _count(self, data: bytes, *, received: bool) -> None:
+        if self._relayed is not None:
+            (self._relayed.receive if received else self._relayed.send)(len(data))
 
     def _tell_no(self, tunnel: _Tunnel, refused: RequestRefused) -> None:
         tunnel.leaving = True

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from corral.engines.local import layout, records
+from corral.engines.local import layout, records, tally
 from corral.engines.local.bare import BareReplica
 from corral.engines.local.endings import MEANS_NOT_FOUND, Facts, judge, split_status
 from corral.engines.local.groups import Group
@@ -15,7 +15,7 @@ from corral.engines.local.launch import Replica
 from corral.engines.local.loop import Clock, Loop, boot_time
 from corral.engines.local.said import Said
 from corral.engines.local.segments import SegmentWriter
-from corral.engines.local.spec import ReplicaSpec, Spec
+from corral.engines.local.spec import NO_SANDBOX, ReplicaSpec, Spec
 
 _READ_BYTES = 65536
 _READS_AT_A_TIME = 16
@@ -40,6 +40,7 @@ class Supervised:
         self.grace_over = False
         self.timed_out = False
         self.over_disk_mib: int | None = None
+        self.over_home_mib: int | None = None
         self.said = Said(loop, clock, sockets / layout.WORKLOAD_SOCKET, directory / layout.said_name(index))
         self._attempt = spec
         self._loop = loop
@@ -145,6 +146,8 @@ class Supervised:
             missing=missing_file(self.spec.command, exit_code, self._attempt.workspace),
             refused=refused,
             over_disk_mib=self.over_disk_mib,
+            over_home_mib=self.over_home_mib,
+            home_mib=self._attempt.home_mib,
         )
 
     def _end(self, facts: Facts, counters: dict[str, int]) -> None:
@@ -174,6 +177,8 @@ class Supervised:
         # Without a group only a plain process can be asked: what a sandbox used is not told to us.
         if "cpu_microseconds" not in counters and isinstance(self._process, BareReplica):
             counters["cpu_microseconds"] = round((use.ru_utime + use.ru_stime) * 1_000_000)
+        if self.index == 0 and self._attempt.mode != NO_SANDBOX:
+            counters |= tally.counters(self._directory)
         return counters | {"memory_bytes": 0, "processes": 0}
 
     def _close(self) -> None:

@@ -36,6 +36,8 @@ class Spec:
     sockets: str
     replicas: tuple[ReplicaSpec, ...]
     home: str | None = None
+    home_mib: int = 0  # how much may lie there; 0 does not bound it
+    home_count: str = ""  # where supervisors tell each other how much does
     runtime: str | None = None
     builds: str | None = None
     shown: tuple[tuple[str, str], ...] = ()  # files of Corral's own: where they are, where they appear

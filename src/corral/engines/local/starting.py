@@ -34,6 +34,15 @@ class Ground:
     refusal: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where it is, how much may lie there (0: anything), and the file that says how much does."""
+
+    place: Path
+    most_mib: int
+    count: Path
+
+
 def attempt_of(start: Start) -> str:
     return layout.attempt_name(start.workload, start.attempt)
 
@@ -79,7 +88,7 @@ def make_spec(
     *,
     uid: int,
     workspace: Path,
-    home: Path | None,
+    home: Home | None,
     runtime: Path | None = None,
     builds: Path | None = None,
 ) -> Spec:
@@ -100,7 +109,9 @@ def make_spec(
         workspace=str(workspace),
         sockets=str(ground.runtime / name),
         replicas=tuple(_replica(start, index, ground, own) for index, start in enumerate(starts)),
-        home=None if home is None else str(home),
+        home=None if home is None else str(home.place),
+        home_mib=0 if home is None else home.most_mib,
+        home_count="" if home is None else str(home.count),
         runtime=None if runtime is None else str(runtime),
         builds=None if builds is None else str(builds),
         shown=ground.tools.shown,

@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from corral.engines.local import bare, launch, layout, records
+from corral.engines.local import bare, launch, layout, records, tally
 from corral.engines.local.control import Control, Reply
 from corral.engines.local.disk import DiskWatch
 from corral.engines.local.door import Door
@@ -99,6 +99,7 @@ class Supervisor:
         self._shared: Attempt | None = None
         self._visits = Visits(self._loop, spec)
         self._door = Door(self._loop, spec, Group(self._bases, layout.door_group_name(spec.attempt)))
+        self._disk: DiskWatch | None = None
         self._journal = -1
         self._control: Control
         self.replicas: list[Supervised] = []
@@ -114,6 +115,7 @@ class Supervisor:
             raise NotStarted("this attempt was begun before")
         commands = self._directory / layout.COMMANDS
         self._journal = os.open(commands, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._door.relayed = tally.make(self._directory)
         self._sockets.mkdir(mode=0o700, parents=True, exist_ok=True)
         for index, replica in enumerate(self.spec.replicas):
             sockets = self._sockets / str(index)
@@ -148,7 +150,8 @@ class Supervisor:
         for replica in self.replicas:
             if not replica.told_to_go:
                 replica.release()
-        DiskWatch(self._loop, self.spec.workspace, self.replicas, self.spec.disk_look_seconds).start()
+        self._disk = DiskWatch(self._loop, self.spec, self.replicas, self._directory)
+        self._disk.start()
         if self.spec.time_limit_seconds is not None:
             self._loop.after(self.spec.time_limit_seconds, self._time_is_over)
         self._control.tell()
@@ -218,8 +221,14 @@ class Supervisor:
         )
 
     def _ended(self, replica: Supervised) -> None:
-        replica.reap()
-        self._control.tell()
+        def write_down() -> None:
+            replica.reap()
+            self._control.tell()
+
+        if self._disk is not None and all(other.ended for other in self.replicas if other is not replica):
+            self._disk.look_at_the_end(write_down)
+        else:
+            write_down()
 
     def _state(self) -> dict[str, object]:
         return {

@@ -19,6 +19,8 @@ class Workspaces:
     def __init__(self, data: Path) -> None:
         self.root = data / "workspaces"
         self._homes = data / "homes"
+        self._counts = data / "home-counts"
+        self._counts.mkdir(mode=_OWN, exist_ok=True)
         for directory in (self.root, self._homes):
             directory.mkdir(mode=0o711, exist_ok=True)
             directory.chmod(0o711)
@@ -55,6 +57,10 @@ class Workspaces:
             home.mkdir(mode=_OWN)
             _give(home, uid)
         return home
+
+    def home_count(self, owner: str) -> Path:
+        """The file with how much the home was last found to hold; see `disk`."""
+        return self._counts / owner
 
     def environment(self, name: str) -> Path:
         """Where a workload with this workspace builds an environment, or has built it."""

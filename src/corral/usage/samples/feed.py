@@ -70,8 +70,12 @@ class Feed:
     def _of_run(self, run: str, counters: Counters, mark: Mark) -> Iterator[tuple[Metric, int]]:
         if counters.memory_bytes is not None:
             yield Metric.MEMORY_BYTES, counters.memory_bytes
-        if counters.disk_bytes is not None:
-            yield Metric.DISK_BYTES, counters.disk_bytes
+        now = {
+            Metric.DISK_BYTES: counters.disk_bytes,
+            Metric.GPU_MEMORY_MIB: counters.gpu_memory_mib,
+            Metric.GPU_BUSY_PERCENT: counters.gpu_busy_percent,
+        }
+        yield from ((metric, value) for metric, value in now.items() if value is not None)
         yield from self._grown(
             ("replica", run),
             mark,
