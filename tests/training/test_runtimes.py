@@ -110,6 +110,8 @@ async def test_runtime_in_use_stays_and_one_that_nobody_used_for_a_month_goes(gr
     refused(await owner.delete(f"/runtimes/{runtime['id']}"), 409)
     await ground.pass_time(120)
     work = await ground.submit(owner, "long", runtime="own")
+    [listed] = made(await owner.get("/runtimes"))["items"]
+    assert listed["used_by"] == [{"id": work, "name": "long"}]
     await ground.settle()
     refused(await owner.delete(f"/runtimes/{runtime['id']}"), 409)
     clock.advance(days=31)

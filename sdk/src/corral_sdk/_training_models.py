@@ -3,7 +3,16 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-__all__ = ["Preview", "ReplicaPreview", "Runtime", "RuntimePreset", "Runtimes", "Secret", "Upload"]
+__all__ = [
+    "Preview",
+    "ReplicaPreview",
+    "Runtime",
+    "RuntimePreset",
+    "RuntimeUse",
+    "Runtimes",
+    "Secret",
+    "Upload",
+]
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,14 @@ class Preview:
 
 
 @dataclass(frozen=True)
+class RuntimeUse:
+    """Work that is not over and was submitted with the runtime."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True)
 class Runtime:
     """One version of a Python environment: defined, building, ready or failed."""
 
@@ -57,6 +74,7 @@ class Runtime:
     workload_id: str | None
     created_at: datetime
     used_at: datetime
+    used_by: tuple[RuntimeUse, ...]
 
 
 @dataclass(frozen=True)

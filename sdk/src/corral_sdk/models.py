@@ -28,6 +28,7 @@ from corral_sdk._training_models import (
     Runtime,
     RuntimePreset,
     Runtimes,
+    RuntimeUse,
     Secret,
     Upload,
 )
@@ -111,6 +112,7 @@ __all__ = [
     "RoleGrant",
     "Runtime",
     "RuntimePreset",
+    "RuntimeUse",
     "Runtimes",
     "SampleAnswer",
     "SamplePoint",

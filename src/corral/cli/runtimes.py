@@ -25,10 +25,17 @@ def list_runtimes(as_json: Json = False) -> None:
         print_json(encode(found))
         return
     rows = [
-        (f"{each.name}:{each.version}", each.state, len(each.requirements), shown_time(each.used_at))
+        (
+            f"{each.name}:{each.version}",
+            each.state,
+            len(each.requirements),
+            ", ".join(use.name for use in each.used_by),
+            shown_time(each.used_at),
+        )
         for each in found.items
     ]
-    print_table(("Runtime", "State", "Requirements", "Last used"), rows, empty="You have no runtimes.")
+    columns = ("Runtime", "State", "Requirements", "In use by", "Last used")
+    print_table(columns, rows, empty="You have no runtimes.")
     names = ", ".join(each.name for each in found.presets)
     say(f"By their name alone: corral runtime create NAME, where NAME is one of {names}.")
 

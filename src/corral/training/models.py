@@ -63,6 +63,13 @@ class NewRuntime(Input):
     organisation_id: Id | None = Field(None, description="Whose share the build uses; as for other work.")
 
 
+class RuntimeUse(Output):
+    """Work that is not over and was submitted with the runtime."""
+
+    id: str
+    name: str
+
+
 class Runtime(Output):
     """One version of a Python environment."""
 
@@ -74,6 +81,7 @@ class Runtime(Output):
     workload_id: str | None = Field(description="The work that builds or has built it.")
     created_at: Instant
     used_at: Instant
+    used_by: list[RuntimeUse] = Field(description="It cannot be deleted while there is such work.")
 
 
 class RuntimePreset(Output):

@@ -7,6 +7,7 @@ is installed there runs with its owner's rights, and nobody else's.
 
 import hashlib
 import json
+from collections.abc import Mapping
 from datetime import timedelta
 
 from sqlalchemy import delete, func, insert, select, update
@@ -22,7 +23,7 @@ from corral.queues.service import may_use_numbers
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import JsonObject
 from corral.training.builds import RuntimeSpec
-from corral.training.models import NewRuntime, Runtime, RuntimePreset, Runtimes, RuntimeState
+from corral.training.models import NewRuntime, Runtime, RuntimePreset, Runtimes, RuntimeState, RuntimeUse
 from corral.training.tables import runtime
 from corral.workloads import service
 from corral.workloads.states import OVER, State
@@ -50,7 +51,8 @@ def list_runtimes(transaction: Transaction, caller: Caller) -> Runtimes:
     """The caller's own, by name, newest version first; and what can be made without a list."""
     own = runtime.c.user_id == caller.user_id
     rows = transaction.rows(_RUNTIMES.where(own).order_by(runtime.c.name, runtime.c.version.desc()))
-    return Runtimes(items=[_shown(row) for row in rows], presets=list(PRESETS.values()))
+    used = _in_use(transaction, caller.user_id)
+    return Runtimes(items=[_shown(row, used) for row in rows], presets=list(PRESETS.values()))
 
 
 def create(transaction: Transaction, caller: Caller, new: NewRuntime) -> Runtime:
@@ -89,7 +91,7 @@ def create(transaction: Transaction, caller: Caller, new: NewRuntime) -> Runtime
     _tell(transaction, caller, "runtime.create", after=told)
     if new.build:
         return build(transaction, caller, runtime_id, new.organisation_id)
-    return _shown(_find(transaction, caller, runtime_id))
+    return _found(transaction, caller, runtime_id)
 
 
 def build(
@@ -98,7 +100,7 @@ def build(
     """Takes the build of the same definition, or submits one; what is there or on its way stays."""
     row = _find(transaction, caller, runtime_id)
     if _state(row) in {"ready", "building"}:
-        return _shown(row)
+        return _found(transaction, caller, runtime_id)
     same = transaction.first(
         _RUNTIMES.where(
             runtime.c.user_id == caller.user_id,
@@ -113,7 +115,7 @@ def build(
         workload_id = service.submit(transaction, caller, spec.kind, _affordable(transaction, caller, spec))
     transaction.run(update(runtime).where(runtime.c.id == runtime_id).values(workload_id=workload_id))
     _tell(transaction, caller, "runtime.build", after={"name": row.name, "version": row.version})
-    return _shown(_find(transaction, caller, runtime_id))
+    return _found(transaction, caller, runtime_id)
 
 
 def delete_runtime(transaction: Transaction, caller: Caller, runtime_id: str) -> None:
@@ -199,14 +201,18 @@ def _remove(transaction: Transaction, caller: Caller, row: AnyRow) -> None:
         service.remove(transaction, caller, row.workload_id)
 
 
-def _in_use(transaction: Transaction, user_id: str) -> set[str]:
-    """Runtimes of work that is not over."""
+def _in_use(transaction: Transaction, user_id: str) -> dict[str, list[RuntimeUse]]:
+    """Work that is not over, by the runtime that it names."""
     rows = transaction.rows(
-        select(workload.c.spec).where(
-            workload.c.user_id == user_id, workload.c.state.not_in([*OVER, State.DELETED])
-        )
+        select(workload.c.id, workload.c.name, workload.c.spec)
+        .where(workload.c.user_id == user_id, workload.c.state.not_in([*OVER, State.DELETED]))
+        .order_by(workload.c.id)
     )
-    return {spec.get("runtime") or "" for (spec,) in rows}
+    used: dict[str, list[RuntimeUse]] = {}
+    for row in rows:
+        if named := row.spec.get("runtime"):
+            used.setdefault(named, []).append(RuntimeUse(id=row.id, name=row.name))
+    return used
 
 
 def _find(transaction: Transaction, caller: Caller, runtime_id: str) -> AnyRow:
@@ -245,7 +251,11 @@ def _tell(
     publish(transaction, "runtime", caller.user_id, 1, user_id=caller.user_id)
 
 
-def _shown(row: AnyRow) -> Runtime:
+def _found(transaction: Transaction, caller: Caller, runtime_id: str) -> Runtime:
+    return _shown(_find(transaction, caller, runtime_id), _in_use(transaction, caller.user_id))
+
+
+def _shown(row: AnyRow, used: Mapping[str, list[RuntimeUse]]) -> Runtime:
     return Runtime(
         id=row.id,
         name=row.name,
@@ -255,6 +265,7 @@ def _shown(row: AnyRow) -> Runtime:
         workload_id=row.workload_id,
         created_at=row.created_at,
         used_at=row.used_at,
+        used_by=used.get(pinned(row), []),
     )
 
 

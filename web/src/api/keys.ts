@@ -7,6 +7,8 @@ export const keys = {
   mySessions: ['my-sessions'] as const,
   myTokens: ['my-tokens'] as const,
   mySshKeys: ['my-ssh-keys'] as const,
+  mySecrets: ['my-secrets'] as const,
+  runtimes: ['runtimes'] as const,
   loginOptions: ['login-options'] as const,
   organisations: ['organisations'] as const,
   users: ['users'] as const,
@@ -43,7 +45,10 @@ const touched: Record<string, readonly QueryKey[]> = {
   flavor: [keys.flavors],
   pool: [keys.pools, keys.nodes, keys.queues],
   node: [keys.nodes, keys.pools, keys.queues],
-  workload: [keys.workloads],
+  // A runtime is built by work, and kept by work that has it.
+  workload: [keys.workloads, keys.runtimes],
+  runtime: [keys.runtimes],
+  secret: [keys.mySecrets],
   setting: [keys.settings, keys.checklist, keys.loginOptions],
 };
 

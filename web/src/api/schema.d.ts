@@ -4147,6 +4147,11 @@ export interface components {
              * Format: date-time
              */
             used_at: string;
+            /**
+             * Used By
+             * @description It cannot be deleted while there is such work.
+             */
+            used_by: components["schemas"]["RuntimeUse"][];
             /** Version */
             version: number;
             /**
@@ -4173,6 +4178,16 @@ export interface components {
             items: components["schemas"]["Runtime"][];
             /** Presets */
             presets: components["schemas"]["RuntimePreset"][];
+        };
+        /**
+         * RuntimeUse
+         * @description Work that is not over and was submitted with the runtime.
+         */
+        RuntimeUse: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
         };
         /**
          * SampleAnswer

@@ -2,11 +2,11 @@ import type { ComponentType } from 'react';
 import type { Permission } from '../api/models';
 
 /** The groups of the left menu, in their order. Home stands above them without a heading. */
-export const groups = ['top', 'work', 'cluster', 'organisation', 'platform'] as const;
+export const groups = ['top', 'work', 'data', 'cluster', 'organisation', 'platform'] as const;
 
 export interface PageEntry {
   /** Names the page in the catalogues: menu.<key>. */
-  key: 'home' | 'training' | 'launchTraining' | 'allWorkloads' | 'workload' | 'queues' | 'zonesAndNodes' | 'flavors' | 'people' | 'importPeople' | 'organisations' | 'roles' | 'auditLog' | 'settings' | 'profile';
+  key: 'home' | 'training' | 'launchTraining' | 'allWorkloads' | 'workload' | 'runtimes' | 'secrets' | 'queues' | 'zonesAndNodes' | 'flavors' | 'people' | 'importPeople' | 'organisations' | 'roles' | 'auditLog' | 'settings' | 'profile';
   path: string;
   /** Where it stands in the left menu; pages without a group are reached from elsewhere. */
   group?: (typeof groups)[number];
@@ -22,6 +22,8 @@ export const pages: readonly PageEntry[] = [
   { key: 'allWorkloads', path: '/workloads', group: 'work', load: () => import('./work/list/AllWorkloadsPage') },
   { key: 'launchTraining', path: '/training/launch', permission: 'workloads.run', load: () => import('./work/launch/LaunchPage') },
   { key: 'workload', path: '/workloads/$workloadId', load: () => import('./work/one/WorkloadPage') },
+  { key: 'runtimes', path: '/runtimes', group: 'data', permission: 'workloads.run', load: () => import('./data/runtimes/RuntimesPage') },
+  { key: 'secrets', path: '/secrets', group: 'data', permission: 'workloads.run', load: () => import('./data/secrets/SecretsPage') },
   { key: 'queues', path: '/queues', group: 'cluster', permission: 'queues.read', load: () => import('./cluster/queues/QueuesPage') },
   { key: 'zonesAndNodes', path: '/nodes', group: 'cluster', permission: 'zones.read', load: () => import('./cluster/zones/ZonesPage') },
   { key: 'people', path: '/people', group: 'organisation', permission: 'people.read', load: () => import('./organisation/people/PeoplePage') },

@@ -5,7 +5,6 @@ import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { body, client, idempotencyKey } from '../../../api/client';
 import { keys } from '../../../api/keys';
-import { useMe } from '../../../api/session';
 import { CopyButton } from '../../../components/Copy';
 import { Page, Section } from '../../../components/Page';
 import { ErrorState, ProblemNotice, SkeletonRows } from '../../../components/States';
@@ -15,6 +14,7 @@ import { usePlaces } from '../../organisation/places';
 import '../work.css';
 import { toYaml } from '../document';
 import { workloadQuery } from '../queries';
+import { useRunPlaces } from '../run-places';
 import { LaunchFields } from './LaunchFields';
 import { tarOf, type Entry } from './tar';
 import { useProbe } from './useProbe';
@@ -25,8 +25,7 @@ import { VerdictLine } from './VerdictLine';
 export default function LaunchPage() {
   const { t } = useTranslation();
   const [{ like }] = useUrlState();
-  const me = useMe();
-  const { nodes, heldOn, loading } = usePlaces();
+  const { home, loading } = useRunPlaces();
   const model = useQuery({ ...workloadQuery(like ?? ''), enabled: like !== undefined });
   if (loading || (like && !model.data)) {
     return (
@@ -35,9 +34,7 @@ export default function LaunchPage() {
       </Page>
     );
   }
-  const mayRun = (id: string) => heldOn(id).has('workloads.run');
-  const home = me.organisations.find(({ id }) => mayRun(id)) ?? nodes.find(({ id }) => mayRun(id));
-  return <Launch initial={model.data ? valuesLike(model.data.spec) : { ...usual, organisation_id: home?.id }} />;
+  return <Launch initial={model.data ? valuesLike(model.data.spec) : { ...usual, organisation_id: home }} />;
 }
 
 function Launch({ initial }: { initial: Values }) {
