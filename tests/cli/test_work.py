@@ -182,6 +182,9 @@ def test_work_that_waits_says_why(starter: dict[str, str], admin: Corral, done: 
         "run", "--no-upload", "--name", name, "--memory", "1Ti", "--", "true", environ=starter
     ) as terminal:
         terminal.wait_for("Can never run because")
+        (listed,) = [one for one in done("ps") if one["name"] == name]
+        assert listed["waits"]["sentence"] == "No node has room for it."
+        assert "No node has room" in admin("ps").out
         terminal.type(CTRL_C)
         terminal.wait_for("[s/d] ")
         terminal.type("s\n")

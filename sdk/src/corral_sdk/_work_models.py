@@ -19,6 +19,7 @@ __all__ = [
     "Someone",
     "TransitionView",
     "Verdict",
+    "Waiting",
     "Workload",
     "WorkloadDetail",
 ]
@@ -61,6 +62,24 @@ class Resources:
 
 
 @dataclass(frozen=True)
+class Position:
+    number: int
+    of: int
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Why waiting work has no place yet, by the last plan; and when it will probably have one."""
+
+    kind: str
+    sentence: str
+    facts: Any
+    in_queue: Position | None
+    starts_at: datetime | None
+    at: datetime | None
+
+
+@dataclass(frozen=True)
 class Workload:
     """One workload as lists show it."""
 
@@ -70,6 +89,7 @@ class Workload:
     state: str
     wanted: str
     reason: Reason
+    waits: Waiting | None
     organisation: Someone
     user: Someone
     zone_id: str
@@ -162,12 +182,6 @@ class Acted:
 
 
 @dataclass(frozen=True)
-class Position:
-    number: int
-    of: int
-
-
-@dataclass(frozen=True)
 class Help:
     """One change that would let it run."""
 
@@ -188,6 +202,7 @@ class Verdict:
     in_queue: Position | None
     in_pool: Position | None
     starts_at: datetime | None
+    no_estimate: str | None
     expectation: str | None
     helps: tuple[Help, ...]
     takes_from: tuple[str, ...]

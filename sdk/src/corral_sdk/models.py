@@ -47,6 +47,7 @@ from corral_sdk._work_models import (
     Someone,
     TransitionView,
     Verdict,
+    Waiting,
     Workload,
     WorkloadDetail,
 )
@@ -130,6 +131,7 @@ __all__ = [
     "User",
     "UserSummary",
     "Verdict",
+    "Waiting",
     "Workload",
     "WorkloadDetail",
     "Zone",

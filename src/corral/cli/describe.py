@@ -11,7 +11,7 @@ from corral.cli.connection import connect, shown_time
 from corral.cli.frame import Json, new_app
 from corral.cli.output import print_facts, print_json, print_table, say
 from corral.cli.work_names import find_workload
-from corral.cli.work_words import needs_words, size_words
+from corral.cli.work_words import needs_words, size_words, waiting_words
 
 app = new_app()
 
@@ -51,6 +51,7 @@ def _print_facts(work: WorkloadDetail) -> None:
             "Id": work.id,
             "State": work.state,
             "Why": work.reason.sentence,
+            "Waits": None if work.waits is None else waiting_words(work.waits),
             "Command": shlex.join(spec.get("command", [])),
             "Parameters": [f"{name}={value}" for name, value in spec.get("parameters", {}).items()],
             "Needs": needs_words(work.resources, work.replicas),

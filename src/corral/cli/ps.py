@@ -11,10 +11,11 @@ from corral.cli.connection import connect
 from corral.cli.frame import Json, new_app
 from corral.cli.names import find_organisation, find_user
 from corral.cli.output import print_json, print_table, say
-from corral.cli.work_words import needs_words, since_words
+from corral.cli.work_words import needs_words, since_words, waiting_words
 
 app = new_app()
 
+_AS_USUAL = ("submitted", "asked_to_resume")
 _LIVE = ("queued", "starting", "running", "suspending", "suspended", "stopping")
 
 
@@ -63,9 +64,12 @@ def ps(
 
 def _why(work: Workload) -> str:
     """Only what the state alone does not say."""
-    if work.state in ("running", "succeeded") or work.reason.why == "submitted":
-        return ""
-    return work.reason.sentence
+    parts = []
+    if work.state not in ("running", "succeeded") and work.reason.why not in _AS_USUAL:
+        parts.append(work.reason.sentence)
+    if work.waits is not None:
+        parts.append(waiting_words(work.waits))
+    return " ".join(parts)
 
 
 def _empty(everything: bool) -> str:

@@ -2,9 +2,17 @@
 
 from datetime import UTC, datetime
 
-from corral_sdk.models import Resources, Workload, WorkloadDetail
+from corral_sdk.models import Resources, Waiting, Workload, WorkloadDetail
 
-__all__ = ["duration_words", "exit_code_of", "needs_words", "since_words", "size_words", "waits"]
+__all__ = [
+    "duration_words",
+    "exit_code_of",
+    "needs_words",
+    "since_words",
+    "size_words",
+    "waiting_words",
+    "waits",
+]
 
 STOPPED = 128 + 15
 
@@ -62,3 +70,14 @@ def exit_code_of(workload: WorkloadDetail) -> int:
 
 def waits(workload: Workload) -> bool:
     return workload.state in ("queued", "suspended")
+
+
+def waiting_words(waiting: Waiting) -> str:
+    """Why it has no place yet, its turn, and when it will probably start."""
+    parts = [waiting.sentence]
+    if waiting.in_queue is not None and waiting.in_queue.of > 1:
+        parts.append(f"Number {waiting.in_queue.number} of {waiting.in_queue.of} in its queue.")
+    if waiting.starts_at is not None:
+        left = (waiting.starts_at - datetime.now(UTC)).total_seconds()
+        parts.append(f"Start: probably in {duration_words(left)}.")
+    return " ".join(parts)

@@ -24,7 +24,7 @@ from corral.queues.snapshot import usual_quotas
 from corral.scheduling.live import Explain, Probe
 from corral.store.database import Database, Transaction
 from corral.usage.samples.sampler import Samples
-from corral.workloads import finding, service
+from corral.workloads import service, sight
 from corral.workloads.snapshot import GROUP, replica_name
 from corral.workloads.spec import Resources, WorkSpec
 from corral.workloads.verdicts import Verdict, verdict_of
@@ -92,7 +92,7 @@ class Zone:
 
     async def explain(self, caller: Caller, workload_id: str) -> Verdict:
         """Why a workload waits now."""
-        await self._database.read(finding.find, caller, workload_id)
+        await self._database.read(sight.find, caller, workload_id)
         now = int(self._database.now().timestamp())
         told = await self.scheduler.probe(Explain(now, workload_id))
         return await self._database.read(verdict_of, caller, told)

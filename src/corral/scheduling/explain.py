@@ -39,6 +39,7 @@ _ENDS = {
 # Taking from others is no help against these, and how it ended says nothing.
 _NOT_FOR_WANT_OF_ROOM = {ReasonKind.OVER_GUARANTEE, ReasonKind.RESERVED, ReasonKind.HELD}
 _CUT_SHORT = "the search ended before every set of workloads was tried"
+_UNITS = {Resource.GPU_MILLI: "GPU", Resource.CPU_MILLI: "CPU", Resource.MEMORY_MIB: "memory"}
 _CONDITIONS = {
     "nodes": "not being bound to nodes by name",
     "models": "accepting any device model",
@@ -52,10 +53,7 @@ def sentence(reason: Reason, now: int) -> str:
         case ReasonKind.LIMIT:
             return f"{_sum(reason)} would pass the limit {_amount(reason, reason.bound)} of {reason.queue}"
         case ReasonKind.OVER_GUARANTEE:
-            return (
-                f"non-preemptible work stays inside the guarantee: {_sum(reason)} would pass"
-                f" {_amount(reason, reason.bound)} of {reason.queue}"
-            )
+            return _over_guarantee(reason)
         case ReasonKind.KEPT_BY_FIXED_QUEUES:
             return f"{_sum(reason)} would pass the {_amount(reason, reason.bound)} not kept by fixed queues"
         case ReasonKind.RESERVED:
@@ -86,6 +84,14 @@ def sentence(reason: Reason, now: int) -> str:
                 return "no node has room for it"
             found = f"only {reason.used}" if reason.used else "none"
             return f"{found} of its {reason.asked} replicas that start together found a place"
+
+
+def remedy(reason: Reason) -> str | None:
+    """What its owner can do where no waiting helps, as an order."""
+    if reason.kind is not ReasonKind.OVER_GUARANTEE:
+        return None
+    needed = _amount(reason, reason.used + reason.asked)
+    return f"make it preemptible, or ask for a guarantee of at least {needed} for {reason.queue}"
 
 
 def details(told: Explanation) -> Iterator[str]:
@@ -139,8 +145,8 @@ def expectation(estimate: Estimate, now: int) -> str:
 
 
 def duration(seconds: int) -> str:
-    """A length of time in its two largest units."""
-    parts = []
+    """A length of time in its two largest units; what is over already is no time."""
+    parts, seconds = [], max(0, seconds)
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
         count, seconds = divmod(seconds, size)
         if count:
@@ -164,16 +170,30 @@ def _raise(each: Raise) -> str:
     return f"a {each.bound} of {each.queue} that is {_quantity(each.resource, each.by)} higher"
 
 
+def _over_guarantee(reason: Reason) -> str:
+    rule = "work that is not preemptible runs only inside a guarantee"
+    if not reason.bound:
+        return f"{rule}, and {reason.queue} is guaranteed no {_UNITS[_resource(reason)]}"
+    if reason.asked > reason.bound:
+        asked, bound = _amount(reason, reason.asked), _amount(reason, reason.bound)
+        return f"{rule}: it asks for {asked}, and {reason.queue} is guaranteed {bound}"
+    return f"{rule}: {_sum(reason)} would pass {_amount(reason, reason.bound)} of {reason.queue}"
+
+
 def _sum(reason: Reason) -> str:
     return f"{_amount(reason, reason.used)} in use and {_amount(reason, reason.asked)} more"
 
 
 def _amount(reason: Reason, number: int) -> str:
+    return _quantity(_resource(reason), number)
+
+
+def _resource(reason: Reason) -> Resource:
     assert reason.resource is not None
-    return _quantity(reason.resource, number)
+    return reason.resource
 
 
 def _quantity(resource: Resource, number: int) -> str:
     if resource is Resource.MEMORY_MIB:
         return f"{number} MiB"
-    return f"{number / 1000:g} {'GPU' if resource is Resource.GPU_MILLI else 'CPU'}"
+    return f"{number / 1000:g} {_UNITS[resource]}"

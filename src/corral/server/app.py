@@ -65,11 +65,11 @@ from corral.usage.samples.routes import router as samples_router
 from corral.usage.samples.sampler import Samples, open_samples
 from corral.workloads.entering import connection_places, session_places
 from corral.workloads.entering import routes as entering_routes
-from corral.workloads.finding import find as find_workload
 from corral.workloads.following import WorkloadsFollow
 from corral.workloads.output_routes import log_places
 from corral.workloads.output_routes import router as output_router
 from corral.workloads.routes import router as workloads_router
+from corral.workloads.sight import find as find_workload
 from corral.workloads.use import use_of_queues
 from corral.zones.routes import router as zones_router
 

@@ -1,15 +1,13 @@
 """Finding workloads as far as the caller may see them: one's own, and those of scopes one may read."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, false, func, or_, select
+from sqlalchemy import ColumnElement, false, func, or_, select
 
-from corral.api.callers import Caller, lacking
+from corral.api.callers import Caller
 from corral.api.models import Search
 from corral.api.pages import Order, Page, page_of
-from corral.core.permissions import Permission
-from corral.core.refusals import NotFound
 from corral.identity.lookups import in_subtrees
 from corral.identity.tables import organisation, user
 from corral.store.database import AnyRow, Transaction
@@ -20,12 +18,15 @@ from corral.workloads.models import (
     ReplicaView,
     Someone,
     TransitionView,
+    Waiting,
     Workload,
     WorkloadDetail,
 )
+from corral.workloads.sight import ROWS, find, may_change, visible
 from corral.workloads.spec import Resources, lifted
 from corral.workloads.states import WAITING, State
 from corral.workloads.tables import allocation, attempt, replica, transition, workload
+from corral.workloads.waiting import waiting
 
 NEWEST = Order("-created", (workload.c.id,), descending=True)
 
@@ -43,7 +44,7 @@ def list_workloads(
     limit: int = 50,
 ) -> Page[Workload]:
     """Newest first. Deleted ones are listed only when asked for."""
-    statement = _ROWS.where(
+    statement = ROWS.where(
         visible(caller), *chosen(transaction, kinds, user_id, organisation_id, search), _in_states(states)
     )
     return page_of(
@@ -53,7 +54,7 @@ def list_workloads(
         NEWEST,
         cursor,
         limit,
-        lambda rows: _views(transaction, rows),
+        lambda rows: _views(transaction, caller, rows),
     )
 
 
@@ -88,7 +89,7 @@ def _in_states(states: Sequence[State]) -> ColumnElement[bool]:
 
 def get_workload(transaction: Transaction, caller: Caller, workload_id: str) -> WorkloadDetail:
     row = find(transaction, caller, workload_id)
-    (view,) = _views(transaction, [row])
+    (view,) = _views(transaction, caller, [row])
     return WorkloadDetail(
         **dict(view),
         spec=lifted(row.spec, row.spec_version),
@@ -98,47 +99,7 @@ def get_workload(transaction: Transaction, caller: Caller, workload_id: str) -> 
     )
 
 
-def find(transaction: Transaction, caller: Caller, workload_id: str) -> AnyRow:
-    """The workload's row with `path`, `organisation_name`, `owner_name`, if the caller may see it."""
-    row = transaction.first(_ROWS.where(workload.c.id == workload_id, visible(caller)))
-    if row is None:
-        raise NotFound(
-            f"There is no workload {workload_id} that you may see.",
-            "List the workloads (corral ps --all) to find its id.",
-        )
-    return row
-
-
-def find_many(transaction: Transaction, caller: Caller, workload_ids: Iterable[str]) -> dict[str, AnyRow]:
-    wanted = sorted(set(workload_ids))
-    found: dict[str, AnyRow] = {}
-    for start in range(0, len(wanted), _MOST_AT_ONCE):
-        some = wanted[start : start + _MOST_AT_ONCE]
-        rows = transaction.rows(_ROWS.where(workload.c.id.in_(some), visible(caller)))
-        found |= {row.id: row for row in rows}
-    return found
-
-
-def visible(caller: Caller) -> ColumnElement[bool]:
-    """One's own, and those of organisations whose work the caller may see."""
-    scopes = caller.scopes(Permission.WORKLOADS_READ)
-    mine = workload.c.user_id == caller.user_id
-    return or_(mine, in_subtrees(scopes)) if scopes else mine
-
-
-def may_change(caller: Caller, row: AnyRow) -> bool:
-    if row.user_id == caller.user_id and caller.may(Permission.WORKLOADS_RUN, row.path):
-        return True
-    return caller.may(Permission.WORKLOADS_MANAGE, row.path)
-
-
-def require_change(caller: Caller, row: AnyRow) -> None:
-    if not may_change(caller, row):
-        own = row.user_id == caller.user_id
-        raise lacking(Permission.WORKLOADS_RUN if own else Permission.WORKLOADS_MANAGE, row.organisation_name)
-
-
-def _views(transaction: Transaction, rows: Sequence[AnyRow]) -> list[Workload]:
+def _views(transaction: Transaction, caller: Caller, rows: Sequence[AnyRow]) -> list[Workload]:
     places: dict[str, list[str]] = {}
     ids = [row.id for row in rows]
     for workload_id, node in transaction.rows(
@@ -148,10 +109,11 @@ def _views(transaction: Transaction, rows: Sequence[AnyRow]) -> list[Workload]:
         .order_by(allocation.c.workload_id, allocation.c.node)
     ):
         places.setdefault(workload_id, []).append(node)
-    return [_view(row, places.get(row.id, [])) for row in rows]
+    waits = waiting(transaction, caller, rows)
+    return [_view(row, places.get(row.id, []), waits.get(row.id)) for row in rows]
 
 
-def _view(row: AnyRow, nodes: list[str]) -> Workload:
+def _view(row: AnyRow, nodes: list[str], waits: Waiting | None) -> Workload:
     spec = lifted(row.spec, row.spec_version)
     return Workload(
         id=row.id,
@@ -160,6 +122,7 @@ def _view(row: AnyRow, nodes: list[str]) -> Workload:
         state=row.state,
         wanted=row.wanted,
         reason=Reason.of(row.because),
+        waits=waits,
         organisation=Someone(id=row.organisation_id, name=row.organisation_name),
         user=Someone(id=row.user_id, name=row.owner_name),
         zone_id=row.zone_id,
@@ -224,16 +187,3 @@ def _attempts(transaction: Transaction, workload_id: str) -> list[AttemptView]:
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-
-
-_MOST_AT_ONCE = 500
-_ROWS: Select[Any] = (
-    select(
-        workload,
-        organisation.c.path,
-        organisation.c.name.label("organisation_name"),
-        user.c.display_name.label("owner_name"),
-    )
-    .join(organisation, organisation.c.id == workload.c.organisation_id)
-    .join(user, user.c.id == workload.c.user_id)
-)

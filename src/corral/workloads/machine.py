@@ -306,7 +306,7 @@ def _ended(life: Life, event: Ended) -> Step:
         return _close(after)
     if after.fate is not None and after.state not in LEAVING:
         assert because is not None
-        told = Because(Why.MEMBER_ENDED, {"replica": event.number, "what": because.sentence()})
+        told = Because(Why.MEMBER_ENDED, {"replica": event.number, "after": because.as_dict()})
         return _step(replace(after, state=State.STOPPING), told)
     return Step(after, None, instructions_for(after))
 

@@ -30,6 +30,27 @@ class Someone(Output):
     name: str
 
 
+class Position(Output):
+    number: int
+    of: int
+
+
+class Waiting(Output):
+    """Why waiting work has no place yet, by the last plan; and when it will probably have one."""
+
+    kind: str = Field(
+        examples=["no_room"],
+        description="A rule of the scheduler; or `not_planned`, `pause`, `promised`.",
+    )
+    sentence: str = Field(examples=["No node has room for it."])
+    facts: dict[str, Any] = Field(description="What the sentence is made of.")
+    in_queue: Position | None = Field(description="Its turn among what waits in the same queue.")
+    starts_at: Instant | None = Field(
+        description="When it will probably start, where a place is kept for it."
+    )
+    at: Instant | None = Field(description="Since when this is why.")
+
+
 class Workload(Output):
     """One workload as lists show it."""
 
@@ -39,6 +60,7 @@ class Workload(Output):
     state: State
     wanted: Wanted
     reason: Reason
+    waits: Waiting | None = Field(description="Of work that waits for its turn: why, and for how long.")
     organisation: Someone
     user: Someone
     zone_id: str

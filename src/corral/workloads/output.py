@@ -16,7 +16,7 @@ from corral.api.patience import Patience
 from corral.core.refusals import NotFound
 from corral.engines.interface import Engine
 from corral.store.database import Database, Transaction
-from corral.workloads import finding
+from corral.workloads import sight
 from corral.workloads.machine import Phase
 from corral.workloads.masking import masked, reach, unfinished_character, unfinished_secret
 from corral.workloads.records import TOPIC
@@ -66,7 +66,7 @@ def find_place(
     number: int,
 ) -> Place:
     """Where the output of a replica is; of the last attempt without a number for it."""
-    row = finding.find(transaction, caller, workload_id)
+    row = sight.find(transaction, caller, workload_id)
     if number >= row.spec["replicas"]:
         raise NotFound(
             f"It has no replica {number}.", f"Its replicas are 0 to {row.spec['replicas'] - 1}; choose one."

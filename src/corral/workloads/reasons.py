@@ -81,6 +81,9 @@ class Because:
             case Why.TRIES_AGAIN:
                 what = Because.from_dict(self.facts["after"]).sentence()
                 return f"{what} It is tried again ({self.facts['number']} of {self.facts['most']})."
+            case Why.MEMBER_ENDED if "after" in self.facts:
+                what = Because.from_dict(self.facts["after"]).sentence()
+                return _SENTENCES[self.why].format(what=what)
             case Why.EXITED | Why.KILLED | Why.LOST if self.facts.get("detail"):
                 named = self._named()
                 return f"{_SENTENCES[self.why].format(**named)[:-1]}: {named['detail']}."

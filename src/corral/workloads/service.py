@@ -15,7 +15,7 @@ from corral.identity.tables import membership, organisation, user
 from corral.queues import flavors
 from corral.queues.service import ensure_queue, may_use_numbers
 from corral.store.database import AnyRow, Transaction
-from corral.workloads import finding
+from corral.workloads import sight
 from corral.workloads.machine import Asked
 from corral.workloads.models import Acted, Action, Refused
 from corral.workloads.reasons import Because, Why
@@ -69,13 +69,13 @@ def submit(transaction: Transaction, caller: Caller, kind: str, spec: WorkSpec) 
 
 def act(transaction: Transaction, caller: Caller, action: Action, workload_ids: list[str]) -> Acted:
     """The same action on each; one that is refused does not hold up the others."""
-    rows = finding.find_many(transaction, caller, workload_ids)
+    rows = sight.find_many(transaction, caller, workload_ids)
     loaded = load(transaction, rows)
     changed, unchanged, refused = [], [], []
     for workload_id in dict.fromkeys(workload_ids):
         try:
-            row = rows.get(workload_id) or finding.find(transaction, caller, workload_id)
-            finding.require_change(caller, row)
+            row = rows.get(workload_id) or sight.find(transaction, caller, workload_id)
+            sight.require_change(caller, row)
             before = loaded[workload_id]
             after = _ACTS[action](transaction, caller, before)
         except Refusal as refusal:
@@ -99,8 +99,8 @@ def act(transaction: Transaction, caller: Caller, action: Action, workload_ids: 
 def act_on_one(transaction: Transaction, caller: Caller, action: Action, workload_id: str) -> None:
     acted = act(transaction, caller, action, [workload_id])
     for refusal in acted.refused:
-        row = finding.find(transaction, caller, workload_id)
-        finding.require_change(caller, row)
+        row = sight.find(transaction, caller, workload_id)
+        sight.require_change(caller, row)
         raise Conflict(refusal.detail, refusal.remedy)
 
 

@@ -1,7 +1,6 @@
 """Why work waits, or whether new work would: the planner's answer in words, with names that people know.
 
-Plans speak of ids. Here they become names, as far as the caller may know them: of work that the caller may
-not see, only that there is some.
+What is said of it without asking the planner, in lists, is in `waiting`.
 """
 
 import json
@@ -10,29 +9,19 @@ from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
 
 from pydantic import Field
-from sqlalchemy import select
 
 from corral.api.callers import Caller
 from corral.api.models import Instant, Output
 from corral.core.changes import Change, RaiseBounds, UsePool, Wait
 from corral.core.explanations import Explanation
-from corral.core.plans import Reason
-from corral.identity.tables import organisation, user
-from corral.queues.tables import queue
 from corral.scheduling.explain import advice, details, expectation, sentence
 from corral.scheduling.live import Told
 from corral.scheduling.snapshot import write_value
 from corral.store.database import Transaction
-from corral.workloads.finding import find_many
+from corral.workloads.models import Position
+from corral.workloads.names import Names
 from corral.workloads.spec import WorkSpec
-from corral.zones.tables import pool
-
-OTHERS = "other work"
-
-
-class Position(Output):
-    number: int
-    of: int
+from corral.workloads.waiting import advised_by
 
 
 class Help(Output):
@@ -54,7 +43,10 @@ class Verdict(Output):
     in_queue: Position | None = None
     in_pool: Position | None = None
     starts_at: Instant | None = Field(None, description="When it will probably start.")
-    expectation: str | None = None
+    no_estimate: str | None = Field(
+        None, examples=["unknown_ends"], description="Why nobody can say: `unknown_ends`, `too_far_back`."
+    )
+    expectation: str | None = Field(None, description="One of these two in words.")
     helps: list[Help]
     takes_from: list[str] = Field(description="Names of work that is suspended for it.")
     at: Instant
@@ -68,56 +60,8 @@ class Prober(Protocol):
     async def explain(self, caller: Caller, workload_id: str) -> Verdict: ...
 
 
-class Names:
-    """Names for ids, as far as a caller may know them."""
-
-    def __init__(self, transaction: Transaction, caller: Caller, told: Told) -> None:
-        workloads, queues, pools = _mentioned(told)
-        self._workloads = {one: row.name for one, row in find_many(transaction, caller, workloads).items()}
-        self._queues: dict[str, str] = {
-            row.id: row.person or row.name
-            for row in transaction.rows(
-                select(queue.c.id, organisation.c.name, user.c.display_name.label("person"))
-                .join(organisation, organisation.c.id == queue.c.organisation_id)
-                .outerjoin(user, user.c.id == queue.c.user_id)
-                .where(queue.c.id.in_(sorted(queues)))
-            )
-        }
-        self._pools: dict[str, str] = {
-            row.id: row.name
-            for row in transaction.rows(select(pool.c.id, pool.c.name).where(pool.c.id.in_(sorted(pools))))
-        }
-
-    def workload(self, identifier: str) -> str:
-        known: str | None = self._workloads.get(identifier)
-        return known or OTHERS
-
-    def queue(self, identifier: str) -> str:
-        known: str | None = self._queues.get(identifier)
-        return known or "your new queue"
-
-    def reason(self, reason: Reason) -> Reason:
-        kept_for = reason.kept_for
-        if kept_for is not None:
-            kept_for = self._queues.get(kept_for) or self.workload(kept_for)
-        named = None if reason.queue is None else self.queue(reason.queue)
-        return replace(reason, queue=named, kept_for=kept_for)
-
-    def change(self, change: Change) -> Change:
-        match change:
-            case Wait():
-                return replace(change, workload=self.workload(change.workload))
-            case UsePool():
-                return replace(change, pool=self._pools.get(change.pool, change.pool))
-            case RaiseBounds():
-                raises = tuple(replace(each, queue=self.queue(each.queue)) for each in change.raises)
-                return replace(change, pool=self._pools.get(change.pool, change.pool), raises=raises)
-            case _:
-                return change
-
-
 def verdict_of(transaction: Transaction, caller: Caller, told: Told) -> Verdict:
-    names = Names(transaction, caller, told)
+    names = Names(transaction, caller, *_mentioned(told))
     now = int(transaction.now.timestamp())
     takes = sorted({names.workload(each) for each in told.takes_from})
     if told.explanation is None or told.placements:
@@ -137,14 +81,14 @@ def verdict_of(transaction: Transaction, caller: Caller, told: Told) -> Verdict:
 
 def _waits(told: Told, why: Explanation, names: Names, takes: list[str], now: int, at: datetime) -> Verdict:
     reason = names.reason(why.reason)
-    because = sentence(reason, now)
+    because, advised = sentence(reason, now), advised_by(reason)
     starts = None if why.estimate is None else why.estimate.starts_at
     if not told.ever:
-        text = f"Can never run because {because}."
+        text = f"Can never run because {because}.{advised}"
     elif takes:
         text = f"Starts when {', '.join(takes)} has made room: it takes back its share."
     else:
-        text = f"Waits: {because}."
+        text = f"Waits: {because}.{advised}"
     return Verdict(
         result="waits" if told.ever else "never",
         sentence=text,
@@ -154,6 +98,7 @@ def _waits(told: Told, why: Explanation, names: Names, takes: list[str], now: in
         in_queue=None if why.in_queue is None else Position(number=why.in_queue.number, of=why.in_queue.of),
         in_pool=None if why.in_pool is None else Position(number=why.in_pool.number, of=why.in_pool.of),
         starts_at=None if starts is None else datetime.fromtimestamp(starts, UTC),
+        no_estimate=None if why.estimate is None or not told.ever else why.estimate.without,
         expectation=None if why.estimate is None or not told.ever else expectation(why.estimate, now),
         helps=[_help(names.change(change), now) for change in why.changes],
         takes_from=takes,

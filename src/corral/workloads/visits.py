@@ -7,7 +7,7 @@ from corral.audit.record import Subject, record
 from corral.core.permissions import Permission
 from corral.core.refusals import Conflict, Forbidden, NotFound
 from corral.store.database import Transaction
-from corral.workloads import finding
+from corral.workloads import sight
 from corral.workloads.machine import Phase
 from corral.workloads.runs import run_name
 from corral.workloads.states import PRESENT
@@ -16,7 +16,7 @@ from corral.workloads.tables import replica
 
 def find_run(transaction: Transaction, caller: Caller, workload_id: str, number: int) -> str:
     """The run of a replica that is there now; refuses whoever is not its owner."""
-    row = finding.find(transaction, caller, workload_id)
+    row = sight.find(transaction, caller, workload_id)
     if row.user_id != caller.user_id:
         raise Forbidden(
             "Only its owner may enter work: whoever does acts as the owner.", f"Ask {row.owner_name}."
@@ -40,6 +40,6 @@ def find_run(transaction: Transaction, caller: Caller, workload_id: str, number:
 
 def record_command(transaction: Transaction, caller: Caller, workload_id: str, program: str) -> None:
     """Arguments may hold secrets; the audit log keeps the program alone."""
-    row = finding.find(transaction, caller, workload_id)
+    row = sight.find(transaction, caller, workload_id)
     subject = Subject("workload", row.id, row.name, row.path)
     record(transaction, caller, "workload.execute", subject, after={"program": program[:200]})

@@ -4778,12 +4778,21 @@ export interface components {
             at: string;
             /** Details */
             details: string[];
-            /** Expectation */
+            /**
+             * Expectation
+             * @description One of these two in words.
+             */
             expectation?: string | null;
             /** Helps */
             helps: components["schemas"]["Help"][];
             in_pool?: components["schemas"]["Position"] | null;
             in_queue?: components["schemas"]["Position"] | null;
+            /**
+             * No Estimate
+             * @description Why nobody can say: `unknown_ends`, `too_far_back`.
+             * @example unknown_ends
+             */
+            no_estimate?: string | null;
             /**
              * Nodes
              * @description Where it would start now.
@@ -4816,6 +4825,42 @@ export interface components {
              * @description Names of work that is suspended for it.
              */
             takes_from: string[];
+        };
+        /**
+         * Waiting
+         * @description Why waiting work has no place yet, by the last plan; and when it will probably have one.
+         */
+        Waiting: {
+            /**
+             * At
+             * @description Since when this is why.
+             */
+            at: string | null;
+            /**
+             * Facts
+             * @description What the sentence is made of.
+             */
+            facts: {
+                [key: string]: unknown;
+            };
+            /** @description Its turn among what waits in the same queue. */
+            in_queue: components["schemas"]["Position"] | null;
+            /**
+             * Kind
+             * @description A rule of the scheduler; or `not_planned`, `pause`, `promised`.
+             * @example no_room
+             */
+            kind: string;
+            /**
+             * Sentence
+             * @example No node has room for it.
+             */
+            sentence: string;
+            /**
+             * Starts At
+             * @description When it will probably start, where a place is kept for it.
+             */
+            starts_at: string | null;
         };
         /**
          * Wanted
@@ -4885,6 +4930,8 @@ export interface components {
              * @description Of work that waits.
              */
             waiting_since: string | null;
+            /** @description Of work that waits for its turn: why, and for how long. */
+            waits: components["schemas"]["Waiting"] | null;
             wanted: components["schemas"]["Wanted"];
             /** Zone Id */
             zone_id: string;
@@ -4964,6 +5011,8 @@ export interface components {
              * @description Of work that waits.
              */
             waiting_since: string | null;
+            /** @description Of work that waits for its turn: why, and for how long. */
+            waits: components["schemas"]["Waiting"] | null;
             wanted: components["schemas"]["Wanted"];
             /** Zone Id */
             zone_id: string;

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { Verdict } from '../../api/models';
+import type { Verdict, Workload } from '../../api/models';
 import { useFormat } from '../../i18n/format';
 import { manyAbove, useSize } from './words';
 
@@ -8,38 +8,73 @@ type Say = (key: string, values?: Facts) => string;
 
 const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
 const name = (value: unknown): string => (typeof value === 'string' ? value : '');
+// What the server says in place of names that one may not know, or that are not there yet.
+const unnamed = { 'other work': 'work.others', 'your new queue': 'why.yourQueue' } as const;
+
+function useNamed(): (value: unknown) => string {
+  const { t } = useTranslation();
+  return (value) => {
+    const given = name(value);
+    return given in unnamed ? t(unnamed[given as keyof typeof unnamed]) : given;
+  };
+}
 
 /** The planner's answer in the language in use, made from its facts; what the catalogue does not know keeps the server's words. */
 export function useVerdictWords() {
   const { t, i18n } = useTranslation();
   const say = t as unknown as Say;
-  const { clock, duration, moment } = useFormat();
+  const { clock, duration, moment, sentences } = useFormat();
   const amount = useAmount();
   const help = useHelpWords();
 
-  const reason = (facts: Facts): string | null => {
-    const kind = name(facts.kind);
-    const key = kind === 'no_room' && count(facts.asked) > 1 ? 'why.reason.gang' : `why.reason.${kind}`;
-    if (!i18n.exists(key)) return null;
-    const resource = name(facts.resource);
+  const named = useNamed();
+
+  const facts = (given: Facts) => {
+    const resource = name(given.resource);
     const number = (value: unknown) => (resource ? amount(resource, count(value)) : String(count(value)));
-    return say(key, { used: number(facts.used), asked: number(facts.asked), bound: number(facts.bound), queue: name(facts.queue), keeper: name(facts.kept_for) || t('work.others'), hold: name(facts.hold) });
+    return {
+      used: number(given.used),
+      asked: number(given.asked),
+      bound: number(given.bound),
+      needed: number(count(given.used) + count(given.asked)),
+      queue: named(given.queue),
+      keeper: named(given.kept_for) || t('work.others'),
+      hold: name(given.hold),
+      level: name(given.level),
+      nodes: Array.isArray(given.nodes) ? given.nodes.join(', ') : '',
+    };
   };
+  const known = (key: string, given: Facts): string | null => (i18n.exists(key) ? say(key, facts(given)) : null);
+  const reason = (kind: string, given: Facts): string | null => known(`why.reason.${variantOf(kind, given)}`, given);
+  const remedy = (kind: string, given: Facts): string | null => known(`why.remedy.${kind}`, given);
 
   return {
     /** Fits, waits or never, and why. */
     sentence: (verdict: Verdict): string => {
       if (verdict.result === 'fits') return verdict.nodes.length > 0 ? t('why.fitsOn', { nodes: verdict.nodes.join(', ') }) : t('why.fits');
-      if (verdict.result === 'waits' && verdict.takes_from.length > 0) return t('why.takes', { names: verdict.takes_from.join(t('people.comma')) });
-      const because = verdict.reason && reason(verdict.reason);
-      if (!because) return verdict.sentence;
-      return verdict.result === 'never' ? t('why.never', { reason: because }) : t('why.waits', { reason: because });
+      if (verdict.result === 'waits' && verdict.takes_from.length > 0) return t('why.takes', { names: verdict.takes_from.map(named).join(t('people.comma')) });
+      const kind = name(verdict.reason?.kind);
+      const because = verdict.reason && reason(kind, verdict.reason);
+      if (!verdict.reason || !because) return verdict.sentence;
+      return sentences([verdict.result === 'never' ? t('why.never', { reason: because }) : t('why.waits', { reason: because }), remedy(kind, verdict.reason)]);
+    },
+    /** Why waiting work has no place yet, in a list: the rule, what to do, its turn, and when. */
+    waiting: (waits: NonNullable<Workload['waits']>): string => {
+      if (waits.kind === 'pause') return t('why.pause', { time: clock(name(waits.facts.until), true) });
+      const because = reason(waits.kind, waits.facts);
+      const turn = waits.in_queue;
+      return sentences([
+        because ? t('why.waits', { reason: because }) : waits.sentence,
+        because && remedy(waits.kind, waits.facts),
+        turn && turn.of > 1 && `${t('why.inQueue', { number: turn.number, total: turn.of })}${t('launch.stop')}`,
+        waits.starts_at && t('why.startsAt', { time: moment(waits.starts_at) }),
+      ]);
     },
     /** When it will probably start, or honestly that nobody knows. */
     when: (verdict: Verdict): string | undefined => {
       if (verdict.result !== 'waits') return undefined;
       if (verdict.starts_at) return t('why.startsAt', { time: moment(verdict.starts_at) });
-      return verdict.expectation?.includes('too many') ? t('why.tooFar') : t('why.noEstimate');
+      return verdict.no_estimate === 'too_far_back' ? t('why.tooFar') : t('why.noEstimate');
     },
     about: (verdict: Verdict): string | undefined =>
       verdict.starts_at ? t('why.about', { time: moment(verdict.starts_at), duration: duration((Date.parse(verdict.starts_at) - Date.parse(verdict.at)) / 1000) }) : undefined,
@@ -51,11 +86,20 @@ export function useVerdictWords() {
   };
 }
 
+/** One rule may need other words, by its numbers. */
+function variantOf(kind: string, facts: Facts): string {
+  if (kind === 'no_room' && count(facts.asked) > 1) return 'gang';
+  if (kind === 'over_guarantee' && count(facts.asked) > count(facts.bound)) return 'over_guarantee_short';
+  return kind;
+}
+
 function useHelpWords(): (one: Verdict['helps'][number]) => string[] {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
+  const say = t as unknown as Say;
   const { duration, number } = useFormat();
   const size = useSize();
   const amount = useAmount();
+  const named = useNamed();
   return ({ kind, facts, sentence }) => {
     switch (kind) {
       case 'make_preemptible':
@@ -68,16 +112,16 @@ function useHelpWords(): (one: Verdict['helps'][number]) => string[] {
         if (facts.what === 'slice_mib') return [t('why.help.slice_mib', { size: size(count(facts.amount)) })];
         return [t('why.help.memory_mib', { size: size(count(facts.amount)) })];
       case 'drop_condition':
-        return [facts.what === 'models' ? t('why.help.models') : sentence];
+        return [i18n.exists(`why.help.${name(facts.what)}`) ? say(`why.help.${name(facts.what)}`, { name: name(facts.name) }) : sentence];
       case 'use_pool':
         return [t('why.help.use_pool', { pool: name(facts.pool) })];
       case 'limit_runtime':
         return [t('why.help.limit_runtime', { duration: duration(count(facts.seconds)) })];
       case 'wait':
-        return [t('why.help.wait', { name: name(facts.workload), duration: duration(count(facts.until) - Date.now() / 1000) })];
+        return [t('why.help.wait', { name: named(facts.workload), duration: duration(count(facts.until) - Date.now() / 1000) })];
       case 'raise_bounds':
         return (facts.raises as Facts[]).map((one) =>
-          t('why.help.raise', { bound: one.bound === 'limit' ? t('why.bound.limit') : t('why.bound.guarantee'), queue: name(one.queue), amount: amount(name(one.resource), count(one.by)) }),
+          t('why.help.raise', { bound: one.bound === 'limit' ? t('why.bound.limit') : t('why.bound.guarantee'), queue: named(one.queue), amount: amount(name(one.resource), count(one.by)) }),
         );
       case 'add_nodes':
         return [t('why.help.add_nodes', { count: count(facts.count), like: name(facts.like) })];

@@ -64,7 +64,7 @@ export function useReasonWords(): (reason: Told) => string {
       who: Number(facts.of ?? 1) > 1 ? t('work.who.replica', { replica: text(facts.replica) }) : t('work.who.it'),
       nodes: text(facts.nodes),
       replica: text(facts.replica),
-      what: bare(text(facts.what)),
+      what: bare(after ? words({ why: after.why, facts: after }) : text(facts.what)),
       code: text(facts.exit_code),
       signal: text(facts.signal),
       size: size(Number(facts.memory_mib ?? 0)),

@@ -8,6 +8,7 @@ import { StatusChip } from '../../../components/StatusChip';
 import { useFormat } from '../../../i18n/format';
 import { secondsBetween, useNow } from '../now';
 import { isWaiting } from '../states';
+import { useVerdictWords } from '../verdict-words';
 import { useNeedsWords, useReasonWords } from '../words';
 
 interface Props {
@@ -104,8 +105,15 @@ function Since({ row }: { row: Workload }) {
   );
 }
 
-/** Only what the state alone does not say. */
+const asUsual = ['submitted', 'asked_to_resume'];
+
+/** Only what the state alone does not say; of work that waits, why it has no place yet. */
 function useRowReason(): (row: Workload) => string {
+  const { sentences } = useFormat();
   const words = useReasonWords();
-  return (row) => (['running', 'starting', 'succeeded'].includes(row.state) || (isWaiting(row.state) && row.reason.why === 'submitted') ? '' : words(row.reason));
+  const verdictWords = useVerdictWords();
+  return (row) => {
+    if (['running', 'starting', 'succeeded'].includes(row.state)) return '';
+    return sentences([!(isWaiting(row.state) && asUsual.includes(row.reason.why)) && words(row.reason), row.waits && verdictWords.waiting(row.waits)]);
+  };
 }
