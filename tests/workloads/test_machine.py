@@ -1,7 +1,7 @@
 """The life of a workload, event by event; and whatever the events, what always holds."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corral.core.plans import Action
@@ -249,6 +249,7 @@ def events_of(life: Life) -> st.SearchStrategy[Event]:
     return st.one_of(possible)
 
 
+@settings(deadline=None)
 @given(st.data(), st.integers(0, 2))
 def test_whatever_happens(data: st.DataObject, retries: int) -> None:
     life = Life(retries=retries)

@@ -40,7 +40,7 @@ describe('why work waits', () => {
   test('says what to do where no waiting helps', async () => {
     const given = waits('over_guarantee', { used: 0, asked: 2000, bound: 0, queue: 'Chen', resource: 'gpu_milli' });
     expect(await waiting('en', given)).toBe(
-      'Waits: work that is not preemptible runs only inside a guarantee: it asks for 2 GPUs, and Chen is guaranteed 0 GPUs. Make it preemptible, or ask for a guarantee of at least 2 GPUs for Chen.',
+      'Waits: work that is not preemptible runs only inside a guarantee: it asks for 2 GPUs, and Chen is guaranteed 0 GPU. Make it preemptible, or ask for a guarantee of at least 2 GPUs for Chen.',
     );
   });
 
