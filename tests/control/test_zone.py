@@ -1,11 +1,14 @@
 """Work goes through a zone: submitted, placed, run, taken, resumed, lost, and accounted for."""
 
+from collections.abc import Iterable
 from typing import Any
 
+import pytest
 from sqlalchemy import delete, insert, select
 
 from corral.control.invariants import check_invariants
 from corral.control.zone import Zone
+from corral.core.refusals import Unavailable
 from corral.engines.interface import Ending
 from corral.engines.simulated import Program
 from corral.queues.service import ensure_queue
@@ -13,6 +16,7 @@ from corral.queues.tables import queue_quota
 from corral.store.database import Transaction
 from corral.usage.tables import usage_allocation
 from corral.workloads.tables import allocation
+from corral.zones import journal
 from corral.zones.tables import pool
 from tests.campus import made, refused
 from tests.control.ground import Ground, PlannerHere
@@ -179,8 +183,32 @@ async def test_nothing_is_planned_before_the_zone_was_seen_in_this_term(ground: 
     await ground.restart()
     await ground.schedule()
     assert await ground.state(work) == "queued"
+    woken: list[str] = []
+    ground.campus.database.hints.subscribe(journal.topic(ground.zone.id), lambda: woken.append("schedule"))
+    await ground.reconcile()
+    assert woken == ["schedule"]  # what was submitted meanwhile need not wait for the next look
     await ground.settle()
     assert await ground.state(work) == "starting"
+
+
+async def test_work_that_cannot_be_told_to_go_holds_up_nobody(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deaf = await ground.submit(ground.campus.admin, "deaf")
+    await ground.settle()
+    await ground.pass_time(2)
+
+    async def unavailable(runs: Iterable[str], grace_seconds: int) -> None:
+        raise Unavailable("The supervisor does not answer.", "Try again.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ground.engine, "signal", unavailable)
+        made(await ground.campus.admin.post(f"/workloads/{deaf}/stop"))
+        other = await ground.submit(ground.campus.admin, "other")
+        await ground.pass_time(2)
+        assert await ground.states(deaf, other) == ["stopping", "running"]
+    await ground.pass_time(10)
+    assert await ground.state(deaf) == "stopped"
 
 
 async def test_lost_node_takes_its_work_and_it_starts_again_when_the_node_is_back(ground: Ground) -> None:

@@ -4,14 +4,16 @@ from sqlalchemy import delete, insert, select
 
 from corral.control.tables import lease, observation
 from corral.store.database import Transaction
+from corral.zones import journal
 
 RECONCILE = "reconcile"
 
 
 def note_observed(transaction: Transaction, zone_id: str, epoch: int) -> None:
-    """The holder of this epoch has recorded everything that is there."""
+    """The holder of this epoch has recorded everything that is there; planning, which waited for it, begins."""
     transaction.run(delete(observation).where(observation.c.zone_id == zone_id))
     transaction.run(insert(observation).values(zone_id=zone_id, epoch=epoch, at=transaction.now))
+    transaction.hint(journal.topic(zone_id))
 
 
 def was_observed(transaction: Transaction, zone_id: str) -> bool:

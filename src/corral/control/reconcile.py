@@ -14,6 +14,7 @@ from corral.control.loop import Done, Loop
 from corral.control.observed import RECONCILE, note_observed
 from corral.control.recording import Kind, Todo, note_checkpoints, record
 from corral.control.term import Term
+from corral.core.refusals import Unavailable
 from corral.engines.interface import Cursor, Engine, Inventory, Observation
 from corral.engines.reports import Message
 from corral.queues.presets import ensure_presets
@@ -102,12 +103,19 @@ class Reconciler:
             self._sent.update(start.run for start in todo.starts)
             await self._engine.start(todo.starts)
         for grace_seconds, runs in sorted(todo.signals.items()):
-            await self._engine.signal(runs, grace_seconds)
+            await self._signal(runs, grace_seconds)
         if todo.forgets:
             await self._forget(todo.forgets)
         if todo.discards:
             await self._engine.discard(todo.discards)
             await self._database.write(self._note_discarded, term, todo.discards)
+
+    async def _signal(self, runs: list[str], grace_seconds: int) -> None:
+        """What does not answer hears it again in the next turn; other work does not wait for that."""
+        try:
+            await self._engine.signal(runs, grace_seconds)
+        except Unavailable as unavailable:
+            log.warning("not all that must go could be told; again in the next turn", because=str(unavailable))
 
     async def _forget(self, runs: list[str]) -> None:
         """What they said last is read first: the engine keeps it no longer than the run."""

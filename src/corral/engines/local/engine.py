@@ -268,9 +268,13 @@ class LocalEngine:
             if (place := self._known.live(run)) is not None:
                 known, index = place
                 chosen.setdefault(known.spec.attempt, (known, []))[1].append(index)
-        await asyncio.gather(
-            *(commanding.command(known, do, indices, arguments) for known, indices in chosen.values())
+        answers = await asyncio.gather(
+            *(commanding.command(known, do, indices, arguments) for known, indices in chosen.values()),
+            return_exceptions=True,
         )
+        for problem in answers:
+            if problem is not None:
+                raise problem
 
 
 def _now() -> int:
