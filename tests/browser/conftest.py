@@ -14,6 +14,7 @@ from typing import Literal, Protocol
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from tests.browser.tabs import Tabs
 from tests.browser.watching import PageWatch
 from tests.live import LiveCorral
 
@@ -67,13 +68,20 @@ def watch() -> PageWatch:
     return watch
 
 
+@pytest.fixture(scope="module")
+def tabs(browser: Browser, live_corral: LiveCorral) -> Iterator[Tabs]:
+    tabs = Tabs(browser, live_corral.url)
+    yield tabs
+    tabs.close()
+
+
 @pytest.fixture
 def new_page(
-    browser: Browser, live_corral: LiveCorral, watch: PageWatch, request: pytest.FixtureRequest
+    tabs: Tabs, live_corral: LiveCorral, watch: PageWatch, request: pytest.FixtureRequest
 ) -> Iterator[NewPage]:
     """Opens pages, each in a browser context of its own; nothing is loaded yet."""
     assert CONSOLE.exists(), "The browser tests need the built console: make console"
-    contexts: list[BrowserContext] = []
+    opened: list[tuple[Page, str]] = []
 
     def open_page(
         *,
@@ -82,28 +90,24 @@ def new_page(
         size: tuple[int, int] = WIDE,
         language: str = "en",
     ) -> Page:
-        context = browser.new_context(
-            base_url=live_corral.url,
-            color_scheme=theme,
-            viewport={"width": size[0], "height": size[1]},
-            locale=language,
-            timezone_id="Asia/Taipei",
-            reduced_motion="reduce",
-        )
-        contexts.append(context)
-        context.set_default_timeout(20_000)
+        page = tabs.take(theme, size, language)
+        opened.append((page, language))
         if signed_in:
-            sign_in(context, live_corral)
-        page = context.new_page()
+            sign_in(page.context, live_corral)
         watch.follow(page)
         return page
 
     yield open_page
 
-    if request.node.stash.get(_FAILED, False):
-        save_screenshots(request.node.nodeid, contexts)
-    for context in contexts:
-        context.close()
+    failed = request.node.stash.get(_FAILED, False)
+    if failed:
+        save_screenshots(request.node.nodeid, [page.context for page, _ in opened])
+    for page, language in opened:
+        watch.leave(page)
+        if failed:
+            page.context.close()
+        else:
+            tabs.give_back(page, language)
     assert not watch.troubles, "in the page:\n" + "\n".join(watch.troubles)
 
 

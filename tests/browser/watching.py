@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from playwright.sync_api import ConsoleMessage, Page, Request, Response
+from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response
 
 
 @dataclass
@@ -18,9 +18,16 @@ class PageWatch:
 
     def follow(self, page: Page) -> None:
         page.on("console", self._on_console)
-        page.on("pageerror", lambda error: self.troubles.append(f"script error: {error}"))
+        page.on("pageerror", self._on_error)
         page.on("requestfailed", self._on_request_failed)
         page.on("response", self._on_response)
+
+    def leave(self, page: Page) -> None:
+        """Another test has it from now on."""
+        page.remove_listener("console", self._on_console)
+        page.remove_listener("pageerror", self._on_error)
+        page.remove_listener("requestfailed", self._on_request_failed)
+        page.remove_listener("response", self._on_response)
 
     def allow_answer(self, status: int, path: str) -> None:
         """The test provokes this status on paths that match this expression."""
@@ -33,6 +40,9 @@ class PageWatch:
     def allow_offline(self) -> None:
         """The test takes the network away."""
         self._offline = True
+
+    def _on_error(self, error: Error) -> None:
+        self.troubles.append(f"script error: {error}")
 
     def _on_console(self, message: ConsoleMessage) -> None:
         # A bad answer is also logged by the browser, without its path; the answer itself is judged below.
