@@ -28,7 +28,20 @@ STAGE_TIMEOUT_SECONDS = 900
 LOG_LINES_ON_FAILURE = 150
 
 # Tests outside these folders are sorted by whether they use a database (see tests/conftest.py).
-OWN_STAGE = ("browser", "chaos", "cli", "docs", "engines", "packaging", "sdk", "soak", "stories")
+OWN_STAGE = (
+    "browser",
+    "chaos",
+    "cli",
+    "docs",
+    "engines",
+    "packaging",
+    "sdk",
+    "security/hostile",
+    "soak",
+    "stories",
+)
+# Loading these takes seconds in each process, and none of them uses a database (tests/tools sees to that).
+WITHOUT_DATABASE = ("core", "replay", "scheduling", "security/test_fuzzing.py", "tools")
 
 
 @dataclass(frozen=True)
@@ -83,6 +96,7 @@ def npm_check(name: str, script: str, *options: str, junit: bool = False) -> Che
 
 def stages() -> list[Stage]:
     elsewhere = [f"--ignore=tests/{folder}" for folder in OWN_STAGE]
+    with_database = [*elsewhere, *(f"--ignore=tests/{folder}" for folder in WITHOUT_DATABASE)]
     return [
         Stage(
             "lint",
@@ -110,14 +124,20 @@ def stages() -> list[Stage]:
             (pytest_check("pytest", ["tests"], *elsewhere, "-m", "not sqlite and not postgresql"),),
         ),
         Stage(
-            "sqlite", (pytest_check("pytest", ["tests"], *elsewhere, "-m", "sqlite"),), ("src/corral/store",)
+            "sqlite",
+            (pytest_check("pytest", ["tests"], *with_database, "-m", "sqlite"),),
+            ("src/corral/store",),
         ),
         Stage(
             "postgresql",
-            (pytest_check("pytest", ["tests"], *elsewhere, "-m", "postgresql"),),
+            (pytest_check("pytest", ["tests"], *with_database, "-m", "postgresql"),),
             ("src/corral/store",),
         ),
-        Stage("engines", (pytest_check("pytest", ["tests/engines"]),), ("tests/engines",)),
+        Stage(
+            "engines",
+            (pytest_check("pytest", ["tests/engines", "tests/security/hostile"]),),
+            ("tests/engines",),
+        ),
         Stage(
             "stories",
             # One at a time: they start a Corral each, and what they wait for is real.

@@ -1,6 +1,7 @@
 """`make test` counts honestly: what breaks outside a test case is a failure too."""
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -84,3 +85,13 @@ def test_command_that_hangs_is_stopped_and_fails(
 ) -> None:
     monkeypatch.setattr(runner, "STAGE_TIMEOUT_SECONDS", 0.2)
     assert stage_of("import time; time.sleep(600)").count.failed == 1
+
+
+def test_what_the_stages_of_databases_leave_out_uses_none(runner: ModuleType) -> None:
+    asks = re.compile(
+        r"^(?:async )?def test_[^)]*\b(?:database\w*|app|admin|campus|ground)\s*:", re.MULTILINE
+    )
+    places = [_FILE.parents[1] / "tests" / place for place in runner.WITHOUT_DATABASE]
+    files = [file for place in places for file in (place.rglob("*.py") if place.is_dir() else (place,))]
+    assert len(files) > len(places)
+    assert [file.name for file in files if asks.search(file.read_text(encoding="utf-8"))] == []

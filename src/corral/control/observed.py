@@ -10,7 +10,7 @@ RECONCILE = "reconcile"
 
 
 def note_observed(transaction: Transaction, zone_id: str, epoch: int) -> None:
-    """The holder of this epoch has recorded everything that is there; planning, which waited for it, begins."""
+    """The holder of this epoch has recorded all that is there; planning waited for it."""
     transaction.run(delete(observation).where(observation.c.zone_id == zone_id))
     transaction.run(insert(observation).values(zone_id=zone_id, epoch=epoch, at=transaction.now))
     transaction.hint(journal.topic(zone_id))

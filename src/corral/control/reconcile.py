@@ -115,7 +115,9 @@ class Reconciler:
         try:
             await self._engine.signal(runs, grace_seconds)
         except Unavailable as unavailable:
-            log.warning("not all that must go could be told; again in the next turn", because=str(unavailable))
+            log.warning(
+                "not all that must go could be told; again in the next turn", because=str(unavailable)
+            )
 
     async def _forget(self, runs: list[str]) -> None:
         """What they said last is read first: the engine keeps it no longer than the run."""
