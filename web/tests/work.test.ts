@@ -49,6 +49,19 @@ describe('the launch form', () => {
     expect(commandOf({ ...values, preemptible: false }, undefined)).toBe('corral apply -f work.yaml');
   });
 
+  test('gives what stands under its details, and only that', () => {
+    const given = { ...values, gpu: 'slice' as const, resources: { gpu: { count: 2, memory_mib: '0.5', models: ['H100-80GB'] } }, launch: 'torchrun' as const, runtime: 'vision', home: true, network: false, priority: 2, hidden: [{ name: 'HF_TOKEN', value: 'hf-token' }, { name: 'EMPTY' }] };
+    const document = documentOf(given);
+    expect(document).toMatchObject({ resources: { gpu: { count: 2, fraction_milli: 500, models: ['H100-80GB'] } }, launch: 'torchrun', runtime: 'vision', home: true, network: false, priority: 2, secrets: { HF_TOKEN: 'hf-token' } });
+    const words = shellWords(commandOf(given, undefined)) ?? [];
+    expect(words.slice(words.indexOf('--gpu'), words.indexOf('--cpu'))).toEqual(['--gpu', '2x0.5', '--gpu-model', 'H100-80GB']);
+    expect(words.slice(words.indexOf('--secret'), words.indexOf('--no-upload'))).toEqual(['--secret', 'HF_TOKEN=hf-token', '--runtime', 'vision', '--launch', 'torchrun', '--home', '--no-network', '--priority', '2']);
+    expect(documentOf({ ...values, resources: { gpu: { memory_mib: '1g.10gb' } } }).resources?.gpu).toEqual({ count: 1, profile: '1g.10gb' });
+    // What the command has no option for goes as a document.
+    for (const more of [{ pools: ['dgx'] }, { grace_seconds: 120 }, { resources: { gpu: { compute_percent: 30 } } }]) expect(commandOf({ ...values, ...more }, undefined)).toBe('corral apply -f work.yaml');
+    expect(documentOf(valuesLike(document as unknown as Record<string, unknown>))).toMatchObject({ launch: 'torchrun', runtime: 'vision', home: true, network: false, priority: 2, secrets: { HF_TOKEN: 'hf-token' } });
+  });
+
   test('is filled from work that is there', () => {
     const document = documentOf(values);
     const stored = { ...document, resources: { cpu_milli: 1000, memory_mib: 2048, gpu: { count: 1, memory_mib: 8192 } }, flavor: null, preemptible: true, retries: 0 };

@@ -14,14 +14,23 @@ export interface Values {
   by: 'flavor' | 'numbers';
   flavor?: string;
   gpu: 'none' | 'whole' | 'slice';
-  resources?: { cpu_milli?: string; memory_mib?: string; gpu?: { count?: number; memory_mib?: string } };
+  resources?: { cpu_milli?: string; memory_mib?: string; gpu?: { count?: number; memory_mib?: string; compute_percent?: number | null; models?: string[] } };
   replicas?: number | null;
   command?: string;
   variables?: Pair[];
   given?: Pair[];
   time_limit_seconds?: string;
   retries?: number | null;
+  grace_seconds?: number | null;
   preemptible: boolean;
+  priority?: number | null;
+  pools?: string[];
+  launch: 'plain' | 'torchrun';
+  runtime?: string;
+  home: boolean;
+  network: boolean;
+  /** Variables with the value of a secret: name is the variable, value the secret. */
+  hidden?: Pair[];
   /** Files of this computer; sent before the work is. */
   files?: Entry[];
   upload_id?: string;
@@ -31,9 +40,21 @@ export type Document = components['schemas']['TrainingSpec'];
 
 export const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,99}$/;
 
-export const usual: Values = { by: 'flavor', gpu: 'slice', resources: { cpu_milli: '1', memory_mib: '2Gi', gpu: { count: 1, memory_mib: '8Gi' } }, replicas: 1, retries: 0, preemptible: true };
+export const GRACE_SECONDS = 30;
+export const usual: Values = {
+  by: 'flavor',
+  gpu: 'slice',
+  resources: { cpu_milli: '1', memory_mib: '2Gi', gpu: { count: 1, memory_mib: '8Gi' } },
+  replicas: 1,
+  retries: 0,
+  grace_seconds: GRACE_SECONDS,
+  preemptible: true,
+  launch: 'plain',
+  home: false,
+  network: true,
+};
 
-const pairs = (list: Pair[] | undefined): Record<string, string> => Object.fromEntries((list ?? []).filter((one) => one?.name?.trim()).map((one) => [one.name?.trim() ?? '', one.value ?? '']));
+export const pairs = (list: Pair[] | undefined): Record<string, string> => Object.fromEntries((list ?? []).filter((one) => one?.name?.trim()).map((one) => [one.name?.trim() ?? '', one.value ?? '']));
 
 /** A parameter is what it looks like: 0.1 is a number, true a truth, the rest text. */
 function typed(text: string): string | number | boolean {
@@ -41,19 +62,31 @@ function typed(text: string): string | number | boolean {
   return /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?(?:[eE][+-]?\d{1,2})?$/.test(text) ? Number(text) : text;
 }
 
-function resourcesOf({ gpu, resources = {} }: Values) {
-  const count = resources.gpu?.count ?? 1;
-  return {
-    cpu_milli: resources.cpu_milli?.trim() || '1',
-    memory_mib: resources.memory_mib?.trim() || '2Gi',
-    ...(gpu === 'none' ? {} : { gpu: { count, ...(gpu === 'slice' ? { memory_mib: resources.gpu?.memory_mib?.trim() || '8Gi' } : {}) } }),
+/** A slice is given as its memory (8Gi), as a part of a GPU (0.5) or as a MIG profile (1g.10gb). */
+function sliceOf(text: string) {
+  if (/^0?\.\d+$/.test(text)) return { fraction_milli: Math.round(Number(text) * 1000) };
+  return /^\d+g\.\d+gb/i.test(text) ? { profile: text } : { memory_mib: text };
+}
+
+const sliceText = (values: Values): string => values.resources?.gpu?.memory_mib?.trim() || '8Gi';
+
+function resourcesOf(values: Values) {
+  const { gpu, resources = {} } = values;
+  const { count, compute_percent, models } = resources.gpu ?? {};
+  const devices = {
+    count: count ?? 1,
+    ...(gpu === 'slice' ? sliceOf(sliceText(values)) : {}),
+    ...(gpu === 'slice' && compute_percent ? { compute_percent } : {}),
+    ...(models && models.length > 0 ? { models } : {}),
   };
+  return { cpu_milli: resources.cpu_milli?.trim() || '1', memory_mib: resources.memory_mib?.trim() || '2Gi', ...(gpu === 'none' ? {} : { gpu: devices }) };
 }
 
 /** The document that the form stands for; what was left as it usually is, is left out. */
 export function documentOf(values: Values): Document {
   const parameters = Object.fromEntries(Object.entries(pairs(values.given)).map(([name, value]) => [name, typed(value)]));
   const environment = pairs(values.variables);
+  const secrets = Object.fromEntries(Object.entries(pairs(values.hidden)).filter(([, secret]) => secret));
   const document = {
     kind: 'training' as const,
     name: values.name?.trim() ?? '',
@@ -63,6 +96,14 @@ export function documentOf(values: Values): Document {
     ...((values.replicas ?? 1) === 1 ? {} : { replicas: values.replicas ?? 1 }),
     ...(Object.keys(parameters).length > 0 ? { parameters } : {}),
     ...(Object.keys(environment).length > 0 ? { environment } : {}),
+    ...(Object.keys(secrets).length > 0 ? { secrets } : {}),
+    ...(values.runtime ? { runtime: values.runtime } : {}),
+    ...(values.home ? { home: true } : {}),
+    ...(values.network ? {} : { network: false }),
+    ...(values.launch === 'torchrun' ? { launch: 'torchrun' as const } : {}),
+    ...(values.pools && values.pools.length > 0 ? { pools: values.pools } : {}),
+    ...(values.priority ? { priority: values.priority } : {}),
+    ...((values.grace_seconds ?? GRACE_SECONDS) === GRACE_SECONDS ? {} : { grace_seconds: values.grace_seconds ?? GRACE_SECONDS }),
     ...(values.time_limit_seconds?.trim() ? { time_limit_seconds: values.time_limit_seconds.trim() } : {}),
     ...(values.upload_id ? { upload_id: values.upload_id } : {}),
     ...(values.retries ? { retries: values.retries } : {}),
@@ -74,9 +115,12 @@ export function documentOf(values: Values): Document {
 
 /** The command that does the same; what it has no option for goes as a document. */
 export function commandOf(values: Values, organisationName: string | undefined): string {
-  if (!values.preemptible) return 'corral apply -f work.yaml';
+  const document = documentOf(values);
   const { cpu_milli, memory_mib, gpu } = resourcesOf(values);
-  const numbers = [gpu && `--gpu ${'memory_mib' in gpu ? `${gpu.count > 1 ? `${gpu.count}x` : ''}${gpu.memory_mib}` : gpu.count}`, `--cpu ${cpu_milli}`, `--memory ${memory_mib}`];
+  const beyond = document.preemptible === false || document.pools !== undefined || document.grace_seconds !== undefined || (values.by === 'numbers' && gpu !== undefined && 'compute_percent' in gpu);
+  if (beyond) return 'corral apply -f work.yaml';
+  const asked = gpu && (values.gpu === 'slice' ? `${gpu.count > 1 ? `${gpu.count}x` : ''}${sliceText(values)}` : String(gpu.count));
+  const numbers = [asked && `--gpu ${shellQuoted(asked)}`, ...(gpu?.models ?? []).map((model) => `--gpu-model ${shellQuoted(model)}`), `--cpu ${cpu_milli}`, `--memory ${memory_mib}`];
   const words = shellWords(values.command ?? '') ?? [];
   const options = [
     values.name?.trim() && `--name ${shellQuoted(values.name.trim())}`,
@@ -85,11 +129,17 @@ export function commandOf(values: Values, organisationName: string | undefined):
     (values.replicas ?? 1) > 1 && `--replicas ${values.replicas}`,
     ...Object.entries(pairs(values.variables)).map(([name, value]) => `--env ${shellQuoted(`${name}=${value}`)}`),
     ...Object.entries(pairs(values.given)).map(([name, value]) => `--param ${shellQuoted(`${name}=${value}`)}`),
+    ...Object.entries(document.secrets ?? {}).map(([variable, secret]) => `--secret ${shellQuoted(`${variable}=${secret}`)}`),
+    values.runtime && `--runtime ${shellQuoted(values.runtime)}`,
+    values.launch === 'torchrun' && '--launch torchrun',
+    values.home && '--home',
+    !values.network && '--no-network',
+    values.priority && `--priority ${values.priority}`,
     values.time_limit_seconds?.trim() && `--time-limit ${shellQuoted(values.time_limit_seconds.trim())}`,
     values.retries && `--retries ${values.retries}`,
     !values.files && !values.upload_id && '--no-upload',
   ].filter(Boolean);
-  return ['corral run', ...options.map((option) => `  ${option}`), `  -- ${words.map(shellQuoted).join(' ')}`].join(' \\\n');
+  return ['corral run', ...options.map((option) => `  ${option}`), `  -- ${words.map(shellQuoted).join(' ') || '…'}`].join(' \\\n');
 }
 
 /** The form as it would be for work that is there already. */
@@ -102,11 +152,16 @@ export function valuesLike(spec: Record<string, unknown>): Values {
     organisation_id: document.organisation_id ?? undefined,
     by: document.flavor ? 'flavor' : 'numbers',
     flavor: document.flavor ?? undefined,
-    gpu: !gpu ? 'none' : gpu.memory_mib ? 'slice' : 'whole',
+    gpu: !gpu ? 'none' : gpu.memory_mib || gpu.fraction_milli || gpu.profile ? 'slice' : 'whole',
     resources: {
       cpu_milli: document.resources ? String(Number(document.resources.cpu_milli) / 1000) : '1',
       memory_mib: document.resources ? `${document.resources.memory_mib}Mi` : '2Gi',
-      gpu: { count: gpu?.count ?? 1, memory_mib: gpu?.memory_mib ? `${gpu.memory_mib}Mi` : '8Gi' },
+      gpu: {
+        count: gpu?.count ?? 1,
+        memory_mib: gpu?.memory_mib ? `${gpu.memory_mib}Mi` : gpu?.fraction_milli ? String(gpu.fraction_milli / 1000) : (gpu?.profile ?? '8Gi'),
+        compute_percent: gpu?.compute_percent || undefined,
+        models: gpu?.models ?? [],
+      },
     },
     replicas: document.replicas ?? 1,
     command: document.command.map(shellQuoted).join(' '),
@@ -116,5 +171,13 @@ export function valuesLike(spec: Record<string, unknown>): Values {
     upload_id: document.upload_id ?? undefined,
     retries: document.retries ?? 0,
     preemptible: document.preemptible ?? true,
+    grace_seconds: document.grace_seconds ?? GRACE_SECONDS,
+    priority: document.priority ?? undefined,
+    pools: document.pools ?? [],
+    launch: document.launch ?? 'plain',
+    runtime: document.runtime ?? undefined,
+    home: document.home ?? false,
+    network: document.network ?? true,
+    hidden: listed(document.secrets),
   };
 }
