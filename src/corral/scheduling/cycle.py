@@ -1,6 +1,6 @@
 """One pool: board, queue tree and workloads, kept between cycles, and what every action of a cycle shares."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from corral.core.mixes import Mix
 from corral.core.nodes import Node, Pool
@@ -30,6 +30,7 @@ class Cycle:
         mix: Mix | None = None,
     ) -> None:
         self.now = 0
+        self.noting = True  # whether it is written down how searches ended
         self.pool = pool
         self.config = config
         self.board = Board(sorted(nodes, key=lambda node: node.name))
@@ -52,12 +53,12 @@ class Cycle:
     def _begin(self, now: int) -> None:
         self.now = now
         self.lists = Lists(self.pending, self.works_in)
-        self.reasons: dict[WorkState, Reason] = {}
         self.searches: dict[WorkState, dict[Action, SearchResult]] = {}
         self.taken_for: dict[Slot, tuple[Action, str | None]] = {}
         self.takings: dict[WorkState, list[Slot]] = {}  # by taker
         self.guards: list[Guard] = []
         self.reservation_tries = 0
+        self.under_cover = False  # whether what was placed last failed beside what is kept for others
 
     def end(self) -> None:
         """Closes a cycle: everything it decided is in its plan, and the board is as it was."""
@@ -98,6 +99,14 @@ class Cycle:
     def works_in(self, leaf: QueueState) -> Mapping[WorkState, None]:
         """The workloads of a leaf queue, in no particular order."""
         return self.roster.in_queue(leaf)
+
+    def may_give(self, leaf: QueueState) -> Iterator[WorkState]:
+        """Those of a leaf queue of which something runs or was placed in this cycle, in any order."""
+        holding = self.roster.holding(leaf)
+        yield from holding
+        for work in self.board.moved():
+            if work.queue is leaf and work not in holding:
+                yield work
 
     def refusal(self, chunk: Chunk) -> Reason | None:
         """Which limit or guarantee forbids the chunk, wherever it would be placed."""
@@ -161,12 +170,14 @@ class Cycle:
         """Places a chunk again, beside what is kept for others, if it stands on that and would stay."""
         outlasted = [guard for guard in guards if guard.outlasted_by(chunk.work, self.now)]
         touched = [guard for guard in outlasted if guard.touches(chunk)]
+        self.under_cover = bool(touched)
         if touched:
             self.board.undo(mark)
             with shielded(self.board, outlasted):
                 found = self.placer.place(chunk, when=when, keep=keep)
             if found < len(chunk.slots):
                 return touched[0].reason(found, len(chunk.slots))
+        self.under_cover = False
         for guard in guards:
             # What queues may use is kept too: a limit that is used up would hold the first one back.
             if isinstance(guard, Reserved) and self.refusal(guard.chunk) is not None:

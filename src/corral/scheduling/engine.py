@@ -172,25 +172,31 @@ class Engine:
 
         Without `reasons` it does not say why work waits, which costs most where much waits.
         """
-        with collector_paused(), self.played(now, actions) as cycles:
+        with collector_paused(), self.played(now, actions, noting=reasons) as cycles:
             return plan_of(cycles, claims, reasons=reasons)
 
     @contextmanager
-    def played(self, now: int, actions: Iterable[Action] = ALL_ACTIONS) -> Iterator[list[Cycle]]:
+    def played(
+        self, now: int, actions: Iterable[Action] = ALL_ACTIONS, *, noting: bool = True
+    ) -> Iterator[list[Cycle]]:
         """The cycles of all pools as their actions left them, until this is closed."""
         try:
-            yield self.play(now, actions)
+            yield self.play(now, actions, noting=noting)
         finally:
             for cycle in self._cycles.values():
                 cycle.end()
 
-    def play(self, now: int, actions: Iterable[Action]) -> list[Cycle]:
-        """Runs the actions in every pool; the next plan needs what they did undone, as `played` does."""
+    def play(self, now: int, actions: Iterable[Action], *, noting: bool = True) -> list[Cycle]:
+        """Runs the actions in every pool; the next plan needs what they did undone, as `played` does.
+
+        Without `noting`, it is not written down how each search ended.
+        """
         chosen = set(actions)
         self._choose_pools(now)
         cycles = [self._cycle(name) for name in sorted(self._pools)]
         for cycle in cycles:
             cycle.begin(now)
+            cycle.noting = noting
             guard_holds(cycle, self._holds)
             for action, act in _ACTIONS.items():
                 if action in chosen:

@@ -31,7 +31,8 @@ def plan_of(cycles: list[Cycle], claims: tuple[Claim, ...], *, reasons: bool = T
     unplaced: list[Unplaced] = []
     for cycle in cycles:
         moved = cycle.board.moved()
-        for work in sorted(moved | cycle.roster.waiting.keys(), key=lambda work: work.name):
+        told = moved | cycle.roster.waiting.keys() if reasons else moved
+        for work in sorted(told, key=lambda work: work.name):
             waiting = 0
             for slot in work.slots:
                 if slot in work.evicted_slots:

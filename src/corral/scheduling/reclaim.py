@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from corral.core.plans import Action, SearchResult
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.search import take_for
-from corral.scheduling.takers import take_turns
+from corral.scheduling.takers import Failed, Reach, barred, take_turns
 from corral.scheduling.tree import GPU, QueueState, lowest_common
 from corral.scheduling.victims import Candidates
 from corral.scheduling.work import Chunk, WorkState
@@ -17,19 +17,22 @@ def reclaim(cycle: Cycle) -> None:
     leaves = list(cycle.tree.leaves())
     began_by = {leaf: cycle.now - leaf.reclaim_min_runtime for leaf in leaves if leaf.reclaim_min_runtime}
 
-    def attempt(taker: WorkState) -> SearchResult | None:
+    def attempt(taker: WorkState) -> Failed | None:
         chunk = taker.chunk()
         assert chunk is not None
         leaf = taker.queue
         if any(leaf.allocated[kind] + chunk.amount[kind] > leaf.fair[kind] for kind in leaf.divided):
-            return SearchResult.NOT_ALLOWED
+            return Failed(SearchResult.NOT_ALLOWED, Reach.QUEUE)
         rules = ReclaimRules(taker, chunk)
         giving = [queue for queue in leaves if queue is not leaf and rules.may_lose(queue, {})]
         rules.remember(giving)
         candidates = Candidates(cycle, taker, giving, began_by)
-        return take_for(cycle, Action.RECLAIM, taker, candidates, rules.accept, rules.most_lost)
+        if (failed := barred(cycle, chunk, candidates)) is not None:
+            return failed
+        ended = take_for(cycle, Action.RECLAIM, taker, candidates, rules.accept, rules.most_lost)
+        return None if ended is None else Failed(ended)
 
-    take_turns(cycle, Action.RECLAIM, cycle.pending(), attempt)
+    take_turns(cycle, Action.RECLAIM, attempt)
 
 
 class ReclaimRules:

@@ -77,6 +77,30 @@ class RequestClass:
         mib, compute = self.slice_on(device_memory_mib)
         return slice_milli(mib, compute, device_memory_mib)
 
+    def covers(self, other: "RequestClass") -> bool:
+        """Whether the other fits wherever this one does; of slices only the same is sure to."""
+        if self is other:
+            return True
+        own, theirs = self.request, other.request
+        alike = (
+            not self.sliced
+            and not other.sliced
+            and own.node_labels == theirs.node_labels
+            and (own.nodes, own.tolerates) == (theirs.nodes, theirs.tolerates)
+            and (not other.count or self.models == other.models)
+        )
+        return (
+            alike
+            and self.count >= other.count
+            and self.cpu_milli >= other.cpu_milli
+            and self.memory_mib >= other.memory_mib
+        )
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that it may have; none named means any."""
+        return self.request.devices.models if self.request.devices is not None else ()
+
     @property
     def wants_things(self) -> bool:
         """Whether there is data or an image that it would like to find on its node."""

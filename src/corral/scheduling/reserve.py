@@ -22,15 +22,19 @@ def reserve(cycle: Cycle, work: WorkState) -> None:
     """Guards a time and places for a workload that cannot start because of capacity."""
     chunk = work.chunk()
     assert chunk is not None
-    most = cycle.pool.reservations
     # Growing above the minimum is not starting.
-    made = reservations(cycle)
-    if work.satisfied or len(made) >= most or cycle.reservation_tries >= most * _TRIES_EACH:
+    if work.satisfied or not may_reserve(cycle):
         return
     cycle.reservation_tries += 1
-    guard = find_start(cycle, chunk, ends_of(cycle, work), made)
+    guard = find_start(cycle, chunk, ends_of(cycle, work), reservations(cycle))
     if guard is not None:
         cycle.guards.append(guard)
+
+
+def may_reserve(cycle: Cycle) -> bool:
+    """Whether there is a time to be given yet, and not too many asked in vain."""
+    most = cycle.pool.reservations
+    return len(reservations(cycle)) < most and cycle.reservation_tries < most * _TRIES_EACH
 
 
 def reservations(cycle: Cycle) -> list[Reserved]:

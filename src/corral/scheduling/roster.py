@@ -10,6 +10,7 @@ from corral.core.refusals import Invalid
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Request, Workload
 from corral.scheduling.affinity import Neighbours
 from corral.scheduling.board import Board
+from corral.scheduling.kinds import Lines
 from corral.scheduling.mig import Carving
 from corral.scheduling.requests import RequestClass, request_key, type_key
 from corral.scheduling.tree import QueueState, Tree
@@ -37,6 +38,8 @@ class Roster:
         # Sets that keep their order.
         self.waiting: dict[WorkState, None] = {}
         self.below_minimum: dict[WorkState, None] = {}
+        self.lines = Lines()
+        self._holding: dict[QueueState, dict[WorkState, None]] = {}
         self._in_queue: dict[QueueState, dict[WorkState, None]] = {}
         self._classes: dict[type_key, RequestClass] = {}
         self._node_numbers = {node.node.name: node.index for node in board.nodes}
@@ -51,6 +54,10 @@ class Roster:
     def in_queue(self, leaf: QueueState) -> Mapping[WorkState, None]:
         """The workloads of a leaf queue."""
         return self._in_queue.get(leaf, {})
+
+    def holding(self, leaf: QueueState) -> Mapping[WorkState, None]:
+        """Those of which something was on the board before the cycle."""
+        return self._holding.get(leaf, {})
 
     def node_number(self, name: str) -> int:
         return self._node_numbers[name]
@@ -78,8 +85,11 @@ class Roster:
             self._board.adopt(slot, spot, phase)
         self.by_name[work.name] = work
         self._in_queue.setdefault(work.queue, {})[work] = None
+        if entry.held:
+            self._holding.setdefault(work.queue, {})[work] = None
         if self._ask(work, 1):
             self.waiting[work] = None
+            self.lines.add(work)
         if workload.stale_since is not None:
             self.below_minimum[work] = None
 
@@ -87,12 +97,15 @@ class Roster:
         """Takes a workload off; between cycles only."""
         work = self.by_name.pop(name)
         self._ask(work, -1)
+        if work in self.waiting:
+            del self.waiting[work]
+            self.lines.remove(work)
         for slot in work.slots:
             if slot.base is not None:
                 self._board.release(slot)
         self._neighbours.part(work)
         del self._in_queue[work.queue][work]
-        self.waiting.pop(work, None)
+        self._holding.get(work.queue, {}).pop(work, None)
         self.below_minimum.pop(work, None)
 
     def _ask(self, work: WorkState, sign: int) -> bool:

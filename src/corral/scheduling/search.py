@@ -32,13 +32,12 @@ def take_for(
     judge: Judge,
     most_lost: MostLost | None = None,
 ) -> SearchResult | None:
-    """Makes room for the taker's next chunk; None when that worked, else how the search ended."""
+    """Makes room for the taker's next chunk; None when that worked, else how the search ended.
+
+    That the taker may have it, and that there is somebody to take from, was seen before.
+    """
     chunk = taker.chunk()
     assert chunk is not None
-    if cycle.guarantee_refusal(chunk) is not None:
-        return SearchResult.NOT_ALLOWED
-    if not candidates.exist():
-        return SearchResult.IMPOSSIBLE
     standing = standing_of(cycle, action, chunk)
     known = cycle.lists.failed.get(standing)
     ended = known or _Search(cycle, action, chunk, candidates, judge, most_lost).run()

@@ -34,15 +34,13 @@ class Candidates:
     ) -> None:
         self.lists = cycle.lists
         self.leaves = list(leaves)
-        self._works_in = cycle.works_in
+        self._cycle = cycle
         self._taker = taker
         self._began_by = began_by
         self._below = below
 
     def exist(self) -> bool:
-        """Whether there may be any; who stands above a priority is passed over by the sorted lists."""
-        if self._below is not None:
-            return any(next(self.in_order(leaf), None) is not None for leaf in self.leaves)
+        """Whether there may be any."""
         return any(
             group.active and group.preemptible
             for leaf in self.leaves
@@ -61,7 +59,7 @@ class Candidates:
 
     def works(self, leaf: QueueState) -> Iterator[WorkState]:
         """The same workloads in any order, and perhaps some of which nothing can be taken."""
-        for work in self._works_in(leaf):
+        for work in self._cycle.may_give(leaf):
             if (self._below is None or work.priority < self._below) and self._may_lose(work, leaf):
                 yield work
 

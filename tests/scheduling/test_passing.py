@@ -1,0 +1,117 @@
+"""Who is known to fail is passed over, and no decision changes."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from corral.core.devices import Device
+from corral.core.nodes import Arrangement, Node, Pool
+from corral.core.plans import Action, Plan
+from corral.core.queues import Queue, QueuePolicy, Quota
+from corral.core.resources import Resource
+from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, Request, Workload
+from corral.scheduling import allocate, takers
+from corral.scheduling.cycle import Cycle
+from corral.scheduling.engine import Engine, schedule
+from corral.scheduling.snapshot import Snapshot
+from tests.scheduling.world import settle
+
+GPUS = 4
+NOW = 1_000_000
+ROUNDS = 3
+
+
+@st.composite
+def crowds(draw: st.DrawFn) -> Snapshot:
+    """Queues without levels, in which many wait that ask for a few different things."""
+    nodes = tuple(
+        Node(f"n{index}", 64_000, 64_000, devices=tuple(Device(f"n{index}g{i}", 100) for i in range(GPUS)))
+        for index in range(draw(st.integers(1, 4)))
+    )
+    queues = tuple(
+        Queue(
+            f"q{index}",
+            created=index,
+            typical_runtime_seconds=draw(st.sampled_from([None, 30, 500])),
+            priority=draw(st.integers(0, 1)),
+            policy=draw(st.sampled_from([QueuePolicy.ELASTIC, QueuePolicy.ELASTIC, QueuePolicy.FIXED])),
+            quotas={
+                "default": {
+                    Resource.GPU_MILLI: Quota(
+                        draw(st.sampled_from([0, 1000, 2000, 4000])), draw(st.sampled_from([-1, 4000, 9000]))
+                    )
+                }
+            },
+        )
+        for index in range(draw(st.integers(1, 4)))
+    )
+    shapes = draw(st.lists(_shapes(), min_size=1, max_size=4))
+    names = [queue.name for queue in queues]
+    early = _many(draw, "early", names, shapes, draw(st.integers(0, 6)))
+    late = _many(draw, "late", names, shapes, draw(st.integers(2, 16)))
+    begun = Snapshot(
+        NOW - 50, nodes, queues, early, pools=(Pool("default", arrangement=Arrangement.SPREADING),)
+    )
+    begun = settle(begun, schedule(begun, actions=[Action.ALLOCATE]))
+    pool = Pool(
+        "default",
+        reservations=draw(st.integers(0, 2)),
+        priority_across_queues=draw(st.sampled_from([False, False, True])),
+    )
+    return replace(begun, now=NOW, workloads=(*begun.workloads, *late), pools=(pool,))
+
+
+Shape = tuple[int, int, int, bool]
+
+
+def _shapes() -> st.SearchStrategy[Shape]:
+    """GPUs of a replica, replicas, how many of them it can do without, and whether it may be taken."""
+    return st.tuples(st.integers(0, GPUS), st.integers(1, 3), st.sampled_from([0, 0, 0, 1]), st.booleans())
+
+
+def _many(
+    draw: st.DrawFn, name: str, queues: list[str], shapes: list[Shape], count: int
+) -> tuple[Workload, ...]:
+    return tuple(
+        _one(draw, f"{name}{index}", queues, draw(st.sampled_from(shapes))) for index in range(count)
+    )
+
+
+def _one(draw: st.DrawFn, name: str, queues: list[str], shape: Shape) -> Workload:
+    gpus, count, spare, preemptible = shape
+    replicas = tuple(Replica(f"{name}-{index}") for index in range(count))
+    request = Request(1000, 100, DeviceRequest(gpus) if gpus else None)
+    return Workload(
+        name,
+        draw(st.sampled_from(queues)),
+        (ReplicaGroup("main", max(0, count - spare), request, replicas, preemptible=preemptible),),
+        priority=draw(st.sampled_from([0, 0, 1])),
+        created=NOW - draw(st.integers(-1, 9)),
+        runtime_limit_seconds=draw(st.sampled_from([None, 60, 100, 900])),
+    )
+
+
+def _plans(snapshot: Snapshot) -> tuple[Plan, Plan]:
+    """With reasons and without: who is passed over need not know by which rule it failed."""
+    return schedule(snapshot), Engine(snapshot).plan(snapshot.now, claims=snapshot.claims, reasons=False)
+
+
+def _visiting_all(snapshot: Snapshot) -> tuple[Plan, Plan]:
+    def nobody_is_passed(cycle: Cycle, *_: object, **__: object) -> None:
+        assert cycle.now == snapshot.now
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(allocate, "passing", nobody_is_passed)
+        patch.setattr(takers, "passing", nobody_is_passed)
+        return _plans(snapshot)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(crowds())
+def test_plans_equal_those_in_which_everyone_is_visited(snapshot: Snapshot) -> None:
+    for _ in range(ROUNDS):
+        plans = _plans(snapshot)
+        assert plans == _visiting_all(snapshot)
+        snapshot = replace(settle(snapshot, plans[0]), now=snapshot.now + 30)
