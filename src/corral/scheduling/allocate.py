@@ -5,8 +5,9 @@ from corral.scheduling.cycle import Cycle
 from corral.scheduling.guards import Held
 from corral.scheduling.kinds import said_seconds
 from corral.scheduling.order import Order
-from corral.scheduling.passing import Passing, Row, passing
+from corral.scheduling.passing import Passing, passing
 from corral.scheduling.reserve import may_reserve, reserve
+from corral.scheduling.rows import Row
 from corral.scheduling.work import WorkState
 
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from corral.core.plans import Action, SearchResult
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.order import Order
-from corral.scheduling.passing import Passing, Row, passing
+from corral.scheduling.passing import Passing, passing
+from corral.scheduling.rows import Row
 from corral.scheduling.victims import Candidates
 from corral.scheduling.work import Chunk, WorkState
 
