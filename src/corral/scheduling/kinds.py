@@ -4,7 +4,7 @@ What is known of one holds for all of its kind. The lines are kept between cycle
 cycle looks at one of each kind.
 """
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from typing import NamedTuple
 
 from corral.scheduling.order import WorkKey, work_key
@@ -35,22 +35,21 @@ class Line:
 
 
 class Lines:
-    """The lines of all leaf queues."""
+    """The lines of all leaf queues. Who comes is put in line when somebody looks: many are sorted at once."""
 
     def __init__(self) -> None:
-        self.of: dict[QueueState, Line] = {}
+        self._lines: dict[QueueState, Line] = {}
+        self._new: dict[WorkState, None] = {}
 
     def add(self, work: WorkState) -> None:
-        line = self.of.setdefault(work.queue, Line())
-        kind = kind_of(work)
-        if kind is None:
-            line.others[work] = None
-        else:
-            insort(line.kinds.setdefault(kind, []), (work_key(work), work))
+        self._new[work] = None
 
     def remove(self, work: WorkState) -> None:
         """Takes out one that was added, as it was then."""
-        line = self.of[work.queue]
+        if work in self._new:
+            del self._new[work]
+            return
+        line = self._lines[work.queue]
         if work in line.others:
             del line.others[work]
             return
@@ -61,28 +60,44 @@ class Lines:
         if not entries:
             del line.kinds[kind]
 
+    def look(self) -> dict[QueueState, Line]:
+        """The line of each leaf queue."""
+        changed: dict[tuple[QueueState, Kind], list[Entry]] = {}
+        for work in self._new:
+            line = self._lines.get(work.queue)
+            if line is None:
+                line = self._lines[work.queue] = Line()
+            kind = kind_of(work)
+            if kind is None:
+                line.others[work] = None
+                continue
+            entries = line.kinds.get(kind)
+            if entries is None:
+                entries = line.kinds[kind] = []
+            entries.append(((-work.priority, 0, work.created, work.name), work))
+            changed[work.queue, kind] = entries
+        for entries in changed.values():
+            entries.sort()
+        self._new.clear()
+        return self._lines
+
 
 def kind_of(work: WorkState) -> Kind | None:
     """The kind of a workload of which nothing runs yet and everything starts together; None for others."""
-    workload, first = work.workload, work.slots[0]
-    group = first.group
-    simple = (
-        len(work.leaves) == 1
-        and work.groups[0] is group
-        and group.minimum == len(work.slots)
-        and work.bond is None
-        and not workload.preemption_delay_seconds
-        # Neighbours may tie it to others, now or later.
-        and not workload.labels
-        and not first.request.request.affinity
-        and all(
-            slot.base is None and not slot.succeeded and slot.request is first.request for slot in work.slots
-        )
-    )
-    if not simple:
+    workload, slots = work.workload, work.slots
+    request, group = slots[0].request, slots[0].group
+    if len(work.leaves) != 1 or work.groups[0] is not group or group.minimum != len(slots):
         return None
-    timed = said_seconds(work) is not None
-    return Kind(work.priority, first.request.index, len(work.slots), group.preemptible, timed)
+    # Neighbours may tie it to others, now or later.
+    if workload.labels or request.request.affinity or work.bond is not None:
+        return None
+    if workload.preemption_delay_seconds:
+        return None
+    for slot in slots:
+        if slot.base is not None or slot.succeeded or slot.request is not request:
+            return None
+    timed = (workload.runtime_limit_seconds or workload.runtime_estimate_seconds) is not None
+    return Kind(work.priority, request.index, len(slots), group.preemptible, timed)
 
 
 def said_seconds(work: WorkState) -> int | None:

@@ -33,7 +33,7 @@ def passing(cycle: Cycle, action: Action = Action.ALLOCATE, *, preemptible: bool
 
     moved = cycle.board.moved()
     return Passing(
-        cycle.roster.lines.of,
+        cycle.roster.lines.look(),
         {work for work in moved if work.evicted_slots or work.chunk() is None},
         across=cycle.pool.priority_across_queues,
         ready=ready,

@@ -58,6 +58,7 @@ class LeafTurns:
         self._across = across
         # The next one of every row of whom nothing is known, and all that are like no other.
         self._live: list[tuple[Entry, Row | None]] = [(entry, None) for entry in others]
+        heapq.heapify(self._live)
         self._since: WorkKey | None = None  # the last one that had its turn
         self._rank: tuple[int, Rank] | None = None
         self._await_all()
@@ -132,6 +133,7 @@ class LeafTurns:
         for row in self.known():
             row.known_from = NOBODY
         self._live = [each for each in self._live if each[1] is None]
+        heapq.heapify(self._live)
         self._await_all()
         self._rank = None
 
