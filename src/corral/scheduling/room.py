@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -57,9 +57,11 @@ class Room:
         self._groups = [groups[kinds] for kinds in together]
         self._group: Integers = np.array(self._groups, np.int64)
         # The state of each node in the form that scoring reads.
+        self._rows_each = width + 1  # as many for each group
         self._row: Integers = np.zeros(count, np.int64)  # which weights count: by group and untouched devices
         self._fill = np.zeros(count)
         self._value = np.zeros(count)
+        self._places = [(0, 0.0)] * count  # row and fill again, for those who read one node at a time
         self._state: Integers = np.zeros(count, np.int64)  # equal where all work loses the same
         self._states: dict[tuple[float, ...], int] = {}
         self._known: dict[tuple[float, ...], float] = {}  # values by row, CPU, memory and fill
@@ -132,9 +134,39 @@ class Room:
         lost /= self._step
         return np.rint(lost).astype(np.int64), after
 
+    def losses_on(
+        self, request: RequestClass, nodes: Sequence[int], keys: Sequence[Sequence[int]]
+    ) -> tuple[list[int], list[float]]:
+        """The same of a few nodes: what was valued before is known, the rest is valued together."""
+        known, rows = self._known, self._stock.rows
+        states = []
+        for node, taken in zip(nodes, keys, strict=True):
+            place, fill = self._places[node]
+            for key in taken:
+                place -= key & LEVEL_MASK == WHOLE_DEVICE_MILLI
+                fill -= key >> LEVEL_BITS
+            cpu, memory, _, _ = rows[node]
+            states.append((place, cpu - request.cpu_milli, memory - request.memory_mib, fill))
+        if len(known) > _MOST_REMEMBERED:
+            known.clear()
+        unknown = [state for state in states if state not in known]
+        if unknown:
+            row, cpu, memory, left = np.array(unknown).T
+            rows_of = row.astype(np.int64)
+            values = self._lesson.values(rows_of, rows_of // self._rows_each, cpu, memory, left)
+            known.update(zip(unknown, values.tolist(), strict=True))
+        losses, after = [], []
+        for node, state in zip(nodes, states, strict=True):
+            after.append(known[state])
+            lost = float(self._value[node]) - known[state]
+            if self._packing:
+                lost += self._packing * rows[node].free
+            losses.append(round(lost / self._step))
+        return losses, after
+
     def expect(self, request: RequestClass, node: int, keys: Iterable[int], after: float) -> None:
         """Remembers the value of a node with the request on devices of these keys, as scoring found it."""
-        row, fill = int(self._row[node]), float(self._fill[node])
+        row, fill = self._places[node]
         for key in keys:
             row -= key & LEVEL_MASK == WHOLE_DEVICE_MILLI
             fill -= key >> LEVEL_BITS
@@ -146,16 +178,16 @@ class Room:
         stock, fills = self._stock, self._fills
         for kind, *_ in stock.conditions[len(fills) :]:
             fills.append(self._tables[kind][stock.levels[len(fills)]])
-        width = stock.kind.shape[1]
         unvalued = []
         for index in nodes:
             cpu, memory, free, conditions = stock.rows[index]
             fill = 0.0
             for number in conditions:
                 fill += fills[number]
-            row = self._groups[index] * (width + 1) + free
+            row = self._groups[index] * self._rows_each + free
             self._row[index] = row
             self._fill[index] = fill
+            self._places[index] = row, fill
             if index in stock.rows_now:
                 self._state[index] = -1 - index
             else:

@@ -243,7 +243,7 @@ class Lesson:
     def values(self, row: Integers, group: Integers, cpu: Floats, memory: Floats, fill: Floats) -> Floats:
         """The value of each node, its room for every shape, weighted; `row` is that of the weights."""
         room = self.rooms(group, cpu, memory, fill)
-        values: Floats = np.einsum("ns,ns->n", room, self.weights.take(row, axis=0))
+        values: Floats = np.vecdot(room, self.weights.take(row, axis=0))
         return values
 
     def room_left(

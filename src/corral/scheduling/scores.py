@@ -33,7 +33,7 @@ _LOSS_SHIFT = 41
 _OPENS_DEVICE = 1 << 40
 _PACKING_SHIFT = 24
 _MOST_DEVICES = (1 << 15) - 1
-_FEW = 24  # nodes, up to which one by one is faster than all at once
+_FEW = 12  # nodes, up to which one by one is faster than all at once
 
 
 class Scores:
@@ -203,11 +203,10 @@ class Scores:
                 fitting.append(node)
                 taken.append(chosen)
         if self._room is not None and fitting:
-            among = np.array(fitting)
-            left = self.stock.totals.take(among, axis=0)
-            left -= self._asked
-            loss, self._after[among] = self._room.losses(among, left, np.array(taken, np.int64))
-            self._array[among] += loss << _LOSS_SHIFT
+            losses, after = self._room.losses_on(self.request, fitting, taken)
+            for node, loss, value in zip(fitting, losses, after, strict=True):
+                self._array[node] += loss << _LOSS_SHIFT
+                self._after[node] = value
 
     def _score_of(self, node: int, keys: list[int]) -> tuple[int, list[int]]:
         """The score of a node, without the room that is lost, and the keys of the devices to take there."""
