@@ -40,8 +40,9 @@ class Neighbours:
         """Ties a workload that is about to come to the board."""
         if work.workload.labels:
             self._meet_by_labels(work)
-        for request in dict.fromkeys([slot.request for slot in work.slots]):
-            for affinity in request.request.affinity:
+        carriers = [slot.request for slot in work.slots if slot.request.affinity]
+        for request in dict.fromkeys(carriers):
+            for affinity in request.affinity:
                 self._carry(work, request, affinity)
 
     def _meet_by_labels(self, work: WorkState) -> None:

@@ -82,6 +82,10 @@ class Capacity:
             self._idle = stock.changes, Amount(gpu, int(later.cpu.sum()), int(later.memory.sum()))
         return self._idle[1]
 
+    def left(self) -> Left:
+        """What is left of each node when what is leaving has left."""
+        return self._stock().later
+
     def untouched(self) -> Integers:
         """How many devices of each node nobody will be on."""
         return self._stock().free

@@ -11,8 +11,9 @@ import numpy as np
 
 from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.scheduling.cycle import Cycle
+from corral.scheduling.doubt_moves import nodes_to_clear
 from corral.scheduling.requests import RequestClass
-from corral.scheduling.stock import Integers
+from corral.scheduling.stock import Flags, Integers
 from corral.scheduling.tree import GPU, QueueState
 from corral.scheduling.victims import Candidates
 from corral.scheduling.work import Chunk, Spot
@@ -102,6 +103,13 @@ class Doubt:
         (node,) = nodes
         rooms = (self._capacity.of(request)[1] for request in classes)
         return any(room.any() and int(room.sum()) > room[node] for room in rooms)
+
+    def nodes_to_clear(self) -> Flags | None:
+        """On which nodes the first replica could get room by moving others; None where it has room."""
+        if self._rooms[0].any():
+            return None
+        works = (work for leaf in self._candidates.leaves for work in self._candidates.works(leaf))
+        return nodes_to_clear(self._capacity, self._first, works)
 
     def could_fit(self) -> bool:
         """Whether the chunk could fit if every candidate lost everything that it may lose."""

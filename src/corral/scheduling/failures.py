@@ -49,11 +49,11 @@ def _amounts_before(cycle: Cycle, action: Action, taker: WorkState) -> list[Amou
 
 
 def _youngest_in(cycle: Cycle, leaf: QueueState) -> int:
-    """When the youngest was made of those from whom something could be taken."""
+    """When the youngest was made of those from whom something could perhaps be taken."""
     known = cycle.lists.youngest.get(leaf)
     if known is None:
-        known = max((chunk.work.created for _, chunk in cycle.lists.giving(leaf)), default=-1)
-        cycle.lists.youngest[leaf] = known
+        givers = (work.created for work in cycle.works_in(leaf) if work.may_give)
+        known = cycle.lists.youngest[leaf] = max(givers, default=-1)
     return known
 
 

@@ -37,6 +37,8 @@ class Lists:
         self.failed: dict[Hashable, SearchResult] = {}
         self.walks: dict[tuple[Action, QueueState], tuple[int, list[Amount]]] = {}
         self.youngest: dict[QueueState, int] = {}
+        self.none_below: dict[QueueState, int] = {}  # priorities below which nobody could give anything
+        self.found: dict[QueueState, WorkState] = {}  # one who could when it was last asked
 
     def waiting(self) -> dict[QueueState, list[Waiting]]:
         """By leaf queue the workloads with a next chunk, in the normal order."""
@@ -72,6 +74,7 @@ class Lists:
         self.failed.clear()
         self.walks.clear()
         self.youngest.clear()
+        self.none_below.clear()
         for work in works:
             if self._waiting is not None:
                 self._move(self._waiting.setdefault(work.queue, []), work)

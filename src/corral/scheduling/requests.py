@@ -18,6 +18,7 @@ class RequestClass:
     """A request prepared for fitting. `amount` is what it counts while it is pending."""
 
     __slots__ = (
+        "affinity",
         "amount",
         "compute_percent",
         "count",
@@ -35,6 +36,7 @@ class RequestClass:
         wanted = request.devices
         self.index = index
         self.request = request
+        self.affinity = request.affinity
         self.cpu_milli = request.cpu_milli
         self.memory_mib = request.memory_mib
         self.count = wanted.count if wanted else 0

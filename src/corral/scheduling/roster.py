@@ -14,7 +14,7 @@ from corral.scheduling.kinds import Lines
 from corral.scheduling.mig import Carving
 from corral.scheduling.requests import RequestClass, request_key, type_key
 from corral.scheduling.tree import QueueState, Tree
-from corral.scheduling.work import GroupState, Phase, Slot, Spot, WorkState, held_state, total_of
+from corral.scheduling.work import HOLDING, GroupState, Phase, Slot, Spot, WorkState, total_of
 
 _IN_ORDER = "Tell of queues and nodes before the work that uses them, and drop them after it."
 _Held = list[tuple[Slot, Spot, Phase]]
@@ -134,7 +134,7 @@ class Roster:
                 slot.succeeded = True
                 state.present += 1
             elif replica.node is not None:
-                phase = held_state(replica.state)
+                phase = HOLDING[replica.state]
                 work.stuck = work.stuck or phase is Phase.STUCK
                 held.append((slot, self._spot_of(work, replica, request), phase))
 

@@ -15,7 +15,7 @@ from corral.scheduling.cycle import Cycle
 from corral.scheduling.doubt import Doubt, MostLost
 from corral.scheduling.doubt_domain import DomainDoubt
 from corral.scheduling.failures import standing_of
-from corral.scheduling.stock import Integers
+from corral.scheduling.stock import Flags, Integers
 from corral.scheduling.trial import Judge, rehearse
 from corral.scheduling.victims import Candidates, VictimOrder
 from corral.scheduling.work import Chunk, WorkState
@@ -40,7 +40,9 @@ def take_for(
     assert chunk is not None
     standing = standing_of(cycle, action, chunk)
     known = cycle.lists.failed.get(standing)
-    ended = known or _Search(cycle, action, chunk, candidates, judge, most_lost).run()
+    if known is not None:
+        return known
+    ended = _Search(cycle, action, chunk, candidates, judge, most_lost).run()
     if ended is not None and standing is not None:
         cycle.lists.failed[standing] = ended
     return ended
@@ -72,12 +74,14 @@ class _Search:
         )
         self._order: Iterator[Chunk] | None = None  # made when it is needed: saying no must be fast
         self._come: list[Chunk] = []  # of it, so far
+        self._clear: Flags | None = None  # where moving others could make room for the first replica
+        self._counted = False
         self._sets = 0
         self._trials = 0
         self._ended: SearchResult | None = None
 
     def run(self) -> SearchResult | None:
-        if self._doubt.needs_many_nodes() and not self._doubt.could_fit():
+        if self._doubt.needs_many_nodes() and not (self._doubt.could_fit() and self._could_clear_any()):
             return SearchResult.IMPOSSIBLE
         solved = self._by_replicas() if self._domains is None else self._by_one(self._chunk, []) is not None
         if not solved and self._ended is None and self._action is not Action.CONSOLIDATE:
@@ -108,11 +112,31 @@ class _Search:
             if chunk in known:
                 continue
             for node in chunks.add(chunk):
+                if not needed and not self._could_clear(node):
+                    continue
                 touching = partial(chunks.touching, [node])
                 found = self._try(part, doubt, chunks.reach[node], touching, needed)
                 if found is not None or self._ended is not None:
                     return found
         return None
+
+    def _could_clear_any(self) -> bool:
+        """Whether moving others could make room for the first replica anywhere."""
+        clear = self._nodes_to_clear()
+        return clear is None or bool(clear.any())
+
+    def _could_clear(self, node: int) -> bool:
+        """Whether moving those on one node could; asked in earnest only of searches that take long."""
+        clear = None if self._sets < _SETS_BEFORE_DOUBT else self._nodes_to_clear()
+        return clear is None or bool(clear[node])
+
+    def _nodes_to_clear(self) -> Flags | None:
+        """Counted once; None where nothing is certain."""
+        if not self._counted:
+            self._counted = True
+            if self._action is Action.CONSOLIDATE and self._domains is None:
+                self._clear = self._doubt.nodes_to_clear()
+        return self._clear
 
     def _by_sets(self) -> bool:
         """The whole chunk at once, by ever more of the nodes or domains, as they come in victim order."""

@@ -41,12 +41,23 @@ class Candidates:
 
     def exist(self) -> bool:
         """Whether there may be any."""
-        return any(
-            group.active and group.preemptible
-            for leaf in self.leaves
-            for work in self.works(leaf)
-            for group in work.leaves
-        )
+        return any(self._exist_in(leaf) for leaf in self.leaves)
+
+    def _exist_in(self, leaf: QueueState) -> bool:
+        """The last one that was found there is asked first; that there is none is remembered too."""
+        none_below = self.lists.none_below.get(leaf)
+        if none_below is not None and self._below is not None and self._below <= none_below:
+            return False
+        last = self.lists.found.get(leaf)
+        if last is not None and self._is_one(last, leaf) and last.may_give:
+            return True
+        for work in self.works(leaf):
+            if work.may_give:
+                self.lists.found[leaf] = work
+                return True
+        if self._below is not None:
+            self.lists.none_below[leaf] = self._below
+        return False
 
     def in_order(self, leaf: QueueState) -> Iterator[Giving]:
         """The first victim chunk of each, in victim order."""
@@ -60,8 +71,11 @@ class Candidates:
     def works(self, leaf: QueueState) -> Iterator[WorkState]:
         """The same workloads in any order, and perhaps some of which nothing can be taken."""
         for work in self._cycle.may_give(leaf):
-            if (self._below is None or work.priority < self._below) and self._may_lose(work, leaf):
+            if self._is_one(work, leaf):
                 yield work
+
+    def _is_one(self, work: WorkState, leaf: QueueState) -> bool:
+        return (self._below is None or work.priority < self._below) and self._may_lose(work, leaf)
 
     def _may_lose(self, work: WorkState, leaf: QueueState) -> bool:
         if work is self._taker or work.stuck:

@@ -1,6 +1,6 @@
 """Workloads while a cycle runs: which replicas are active, what comes next, what would go first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -20,6 +20,13 @@ class Phase(IntEnum):
     STUCK = 2
     PLACED = 3
     PROMISED = 4
+
+
+HOLDING = {
+    ReplicaState.RUNNING: Phase.RUNNING,
+    ReplicaState.RELEASING: Phase.RELEASING,
+    ReplicaState.STUCK: Phase.STUCK,
+}
 
 
 class Spot(NamedTuple):
@@ -78,7 +85,9 @@ class GroupState:
         self.name = group.name
         self.work = work
         self.preemptible = preemptible and group.preemptible
-        self.groups = [GroupState(each, work, self.preemptible) for each in group.groups]
+        self.groups = (
+            [GroupState(each, work, self.preemptible) for each in group.groups] if group.groups else []
+        )
         self.slots: list[Slot] = []
         minimum = group.minimum
         self.minimum = (len(group.groups) or len(group.replicas)) if minimum is None else minimum
@@ -217,7 +226,7 @@ class WorkState:
         for group in self.groups:
             self.leaves += group.leaves() if group.groups else (group,)
         self.bond: Bond | None = None
-        if workload.topology is not None or any(map(_asks_for_domain, workload.groups)):
+        if workload.topology is not None or _ask_for_domain(workload.groups):
             self.bond = Bond(workload.topology, workload.groups, self.groups)
         self.slots: list[Slot] = []
         self.preemptible = all(leaf.preemptible for leaf in self.leaves)
@@ -231,6 +240,11 @@ class WorkState:
     @property
     def satisfied(self) -> bool:
         return all(group.satisfied for group in self.groups)
+
+    @property
+    def may_give(self) -> bool:
+        """Whether it has anything that could be taken."""
+        return any(leaf.active and leaf.preemptible for leaf in self.leaves)
 
     def level(self) -> int:
         """0 below the minimum, 1 at it, 2 above it."""
@@ -284,6 +298,9 @@ class WorkState:
 
         Of a workload whose members restart together, always the whole: what is taken begins again.
         """
+        if len(self.slots) == 1 and len(self.leaves) == 1:
+            (slot,) = self.slots
+            return Chunk(self, [slot]) if self.preemptible and _held(slot, taken) else None
         for group in reversed(self.groups) if not self.workload.restart_together else ():
             if slots := group.surplus(taken):
                 return Chunk(self, slots)
@@ -319,16 +336,11 @@ def total_of(amounts: list[Amount]) -> Amount:
     return Amount(*map(sum, zip(*amounts, strict=True)))
 
 
-def _asks_for_domain(group: ReplicaGroup) -> bool:
-    return group.topology is not None or any(map(_asks_for_domain, group.groups))
-
-
-def held_state(state: ReplicaState) -> Phase:
-    return {
-        ReplicaState.RUNNING: Phase.RUNNING,
-        ReplicaState.RELEASING: Phase.RELEASING,
-        ReplicaState.STUCK: Phase.STUCK,
-    }[state]
+def _ask_for_domain(groups: Sequence[ReplicaGroup]) -> bool:
+    for group in groups:
+        if group.topology is not None or (group.groups and _ask_for_domain(group.groups)):
+            return True
+    return False
 
 
 def _held(slot: Slot, taken: set[Slot]) -> bool:
