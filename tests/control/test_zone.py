@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, insert, select, update
 
 from corral.control.invariants import check_invariants
 from corral.control.zone import Zone
@@ -17,7 +17,7 @@ from corral.store.database import Transaction
 from corral.usage.tables import usage_allocation
 from corral.workloads.tables import allocation
 from corral.zones import journal
-from corral.zones.tables import pool
+from corral.zones.tables import node, pool
 from tests.campus import made, refused
 from tests.control.ground import Ground, PlannerHere
 
@@ -66,6 +66,23 @@ async def test_work_that_does_not_fit_waits_and_says_why(ground: Ground) -> None
     assert "It would run with waiting for first" in told["helps"][0]["sentence"]
     await ground.pass_time(120)
     assert await ground.states(first, second) == ["succeeded", "running"]
+
+
+async def test_work_on_simulated_gpus_says_so_and_work_without_gpus_does_not(ground: Ground) -> None:
+    admin, plain = ground.campus.admin, {"cpu_milli": 1000, "memory_mib": 1024}
+    ids = [
+        await ground.submit(admin, "fit"),
+        await ground.submit(admin, "waits", 9),
+        await ground.submit(admin, "plain", resources=plain),
+    ]
+    await ground.settle()
+    assert [(await ground.get(one))["simulated"] for one in ids] == [False, False, False]
+
+    def mark(transaction: Transaction) -> None:
+        transaction.run(update(node).values(simulated=True))
+
+    await ground.campus.database.write(mark)
+    assert [(await ground.get(one))["simulated"] for one in ids] == [True, False, False]
 
 
 async def test_gang_starts_whole_or_not_at_all(ground: Ground) -> None:

@@ -101,6 +101,7 @@ class Workload:
     preemptible: bool
     attempt: int
     nodes: tuple[str, ...]
+    simulated: bool
     created_at: datetime
     waiting_since: datetime | None
     not_before: datetime | None

@@ -11,7 +11,7 @@ from corral.cli.connection import connect, shown_time
 from corral.cli.frame import Json, new_app
 from corral.cli.output import print_facts, print_json, print_table, say
 from corral.cli.work_names import find_workload
-from corral.cli.work_words import needs_words, size_words, waiting_words
+from corral.cli.work_words import SIMULATED, needs_words, size_words, waiting_words
 
 app = new_app()
 
@@ -59,6 +59,7 @@ def _print_facts(work: WorkloadDetail) -> None:
             "Memory": size_words(work.resources.memory_mib),
             "Flavor": work.flavor,
             "Where": work.nodes,
+            "Simulated": SIMULATED if work.simulated else None,
             "Whose": f"{work.user.name} in {work.organisation.name}",
             "Priority": f"{work.priority}{'' if work.preemptible else ', stays within the guarantee'}",
             "Attempts": f"{work.attempt}, {spec['retries']} retries" if spec.get("retries") else work.attempt,

@@ -14,7 +14,7 @@ from corral_sdk.models import Log, WorkloadDetail
 
 from corral.cli.status_line import StatusLine
 from corral.cli.verdict_words import verdict_line
-from corral.cli.work_words import exit_code_of, since_words, waits
+from corral.cli.work_words import exit_code_of, since_words, waits, where_words
 
 __all__ = ["Detached", "Follower"]
 
@@ -107,7 +107,7 @@ class Follower:
             before = f"{seen.reason.sentence} " if seen.attempt else ""
             self._line.show(f"{before}{self._name} is {seen.state}. {verdict_line(why)}")
         elif self._line.on_terminal:
-            quiet = seen.state == "running" and f"runs on {', '.join(seen.nodes)}; nothing new for a while."
+            quiet = seen.state == "running" and f"runs on {where_words(seen)}; nothing new for a while."
             self._line.show(f"{self._name} {quiet or f'is {seen.state}. {seen.reason.sentence}'}")
         return seen.state == "running"
 

@@ -11,7 +11,7 @@ from corral.cli.connection import connect
 from corral.cli.frame import Json, new_app
 from corral.cli.names import find_organisation, find_user
 from corral.cli.output import print_json, print_table, say
-from corral.cli.work_words import needs_words, since_words, waiting_words
+from corral.cli.work_words import SIMULATED, needs_words, since_words, waiting_words, where_words
 
 app = new_app()
 
@@ -51,13 +51,15 @@ def ps(
             *((each.user.name,) if others else ()),
             each.state,
             needs_words(each.resources, each.replicas),
-            each.nodes,
+            where_words(each),
             since_words(each.created_at),
             _why(each),
         )
         for each in items[:limit]
     )
     print_table(columns, rows, empty=_empty(ended or bool(state)))
+    if any(each.simulated for each in items[:limit]):
+        say(SIMULATED)
     if len(items) > limit:
         say(f"There are more: --limit {limit * 10}.")
 

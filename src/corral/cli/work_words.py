@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from corral_sdk.models import Resources, Waiting, Workload, WorkloadDetail
 
 __all__ = [
+    "SIMULATED",
     "duration_words",
     "exit_code_of",
     "needs_words",
@@ -12,9 +13,15 @@ __all__ = [
     "size_words",
     "waiting_words",
     "waits",
+    "where_words",
 ]
 
 STOPPED = 128 + 15
+SIMULATED = "Simulated GPUs: they schedule and meter; your code computes on the CPU."
+
+
+def where_words(work: Workload) -> str:
+    return f"{', '.join(work.nodes)} (simulated)" if work.simulated else ", ".join(work.nodes)
 
 
 def needs_words(resources: Resources, replicas: int) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, false, func, or_, select
+from sqlalchemy import ColumnElement, and_, false, func, or_, select
 
 from corral.api.callers import Caller
 from corral.api.models import Search
@@ -27,6 +27,7 @@ from corral.workloads.spec import Resources, lifted
 from corral.workloads.states import WAITING, State
 from corral.workloads.tables import allocation, attempt, replica, transition, workload
 from corral.workloads.waiting import waiting
+from corral.zones.tables import node
 
 NEWEST = Order("-created", (workload.c.id,), descending=True)
 
@@ -101,19 +102,28 @@ def get_workload(transaction: Transaction, caller: Caller, workload_id: str) -> 
 
 def _views(transaction: Transaction, caller: Caller, rows: Sequence[AnyRow]) -> list[Workload]:
     places: dict[str, list[str]] = {}
+    simulated: set[str] = set()
     ids = [row.id for row in rows]
-    for workload_id, node in transaction.rows(
-        select(allocation.c.workload_id, allocation.c.node)
+    for workload_id, name, is_simulated in transaction.rows(
+        select(allocation.c.workload_id, allocation.c.node, node.c.simulated)
+        .join(
+            node, and_(node.c.zone_id == allocation.c.zone_id, node.c.name == allocation.c.node), isouter=True
+        )
         .where(allocation.c.workload_id.in_(ids))
         .distinct()
         .order_by(allocation.c.workload_id, allocation.c.node)
     ):
-        places.setdefault(workload_id, []).append(node)
+        places.setdefault(workload_id, []).append(name)
+        if is_simulated:
+            simulated.add(workload_id)
     waits = waiting(transaction, caller, rows)
-    return [_view(row, places.get(row.id, []), waits.get(row.id)) for row in rows]
+    return [
+        _view(row, places.get(row.id, []), waits.get(row.id), on_simulated=row.id in simulated)
+        for row in rows
+    ]
 
 
-def _view(row: AnyRow, nodes: list[str], waits: Waiting | None) -> Workload:
+def _view(row: AnyRow, nodes: list[str], waits: Waiting | None, *, on_simulated: bool) -> Workload:
     spec = lifted(row.spec, row.spec_version)
     return Workload(
         id=row.id,
@@ -134,6 +144,7 @@ def _view(row: AnyRow, nodes: list[str], waits: Waiting | None) -> Workload:
         preemptible=spec["preemptible"],
         attempt=row.attempt,
         nodes=nodes,
+        simulated=on_simulated and spec["resources"]["gpu"] is not None,
         created_at=row.created_at,
         waiting_since=row.waiting_since if row.state in WAITING else None,
         not_before=row.not_before,

@@ -72,6 +72,9 @@ class Workload(Output):
     preemptible: bool
     attempt: int = Field(description="The number of the last attempt; 0 before the first.")
     nodes: list[str] = Field(description="Where it is now.")
+    simulated: bool = Field(
+        description="The GPUs it holds are simulated: they schedule and meter; its code computes on the CPU."
+    )
     created_at: Instant
     waiting_since: Instant | None = Field(description="Of work that waits.")
     not_before: Instant | None = Field(description="The end of the pause after a failed attempt.")

@@ -4919,6 +4919,11 @@ export interface components {
             replicas: number;
             resources: components["schemas"]["Resources-Output"];
             /**
+             * Simulated
+             * @description The GPUs it holds are simulated: they schedule and meter; its code computes on the CPU.
+             */
+            simulated: boolean;
+            /**
              * Started At
              * @description When the last attempt got its place.
              */
@@ -4993,6 +4998,11 @@ export interface components {
             /** Replicas */
             replicas: number;
             resources: components["schemas"]["Resources-Output"];
+            /**
+             * Simulated
+             * @description The GPUs it holds are simulated: they schedule and meter; its code computes on the CPU.
+             */
+            simulated: boolean;
             /** Spec */
             spec: {
                 [key: string]: unknown;

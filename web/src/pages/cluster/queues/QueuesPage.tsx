@@ -60,7 +60,7 @@ export default function QueuesPage() {
                   const [pool_id, resource] = chosen.split(' ');
                   change({ pool: pool_id, resource });
                 }}
-                options={data.pools.flatMap((one) => RESOURCES.map((resource) => ({ value: `${one.id} ${resource}`, label: t('queues.poolWhat', { pool: one.name, what: t(`queues.what.${resource}`) }) })))}
+                options={data.pools.flatMap((one) => RESOURCES.map((resource) => ({ value: `${one.id} ${resource}`, label: t(one.simulated && resource === 'gpu_milli' ? 'queues.poolWhatSimulated' : 'queues.poolWhat', { pool: one.name, what: t(`queues.what.${resource}`) }) })))}
               />
               <Input className="find" allowClear prefix={<SearchIcon />} aria-label={t('queues.find')} placeholder={t('queues.find')} value={url.search ?? ''} onChange={(event) => change({ search: event.target.value || undefined })} />
               <QueueLegend measured={measured} waits={data.items.some((queue) => queue.quotas.some((quota) => quota.wanted !== null))} />

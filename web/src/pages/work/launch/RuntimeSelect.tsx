@@ -15,7 +15,7 @@ export function RuntimeSelect() {
     return { value: label, label: ready ? label : `${label}${t('work.comma')}${t(`runtimes.state.${runtime.state}`)}`, disabled: !ready };
   });
   return (
-    <Form.Item name="runtime" label={t('runtimes.runtime')} extra={<Link to={'/runtimes' as '/'} search={{}} target="_blank">{t('menu.runtimes')}</Link>}>
+    <Form.Item name="runtime" label={t('runtimes.runtime')} extra={<Link to={'/runtimes'} search={{}} target="_blank">{t('menu.runtimes')}</Link>}>
       <Select allowClear placeholder={t('launch.systemPython')} options={options} />
     </Form.Item>
   );

@@ -11,7 +11,7 @@ export function SecretList() {
   const { data } = useQuery(secretsQuery);
   const hint = (
     <>
-      {data?.length === 0 ? t('launch.noSecrets') : t('launch.secretsHint')} <Link to={'/secrets' as '/'} search={{}} target="_blank">{t('menu.secrets')}</Link>
+      {data?.length === 0 ? t('launch.noSecrets') : t('launch.secretsHint')} <Link to={'/secrets'} search={{}} target="_blank">{t('menu.secrets')}</Link>
     </>
   );
   return (

@@ -30,7 +30,7 @@ export function WorkloadTable({ label, rows, chosen, onChoose, onOpen, empty, mo
     { title: t('work.column.name'), key: 'name', width: '18%', render: (_, row) => <Name row={row} /> },
     { title: t('work.column.owner'), key: 'owner', width: '14%', render: (_, row) => <Lines first={row.user.name} second={row.organisation.name} /> },
     { title: t('work.column.needs'), key: 'needs', width: '15%', render: (_, row) => <Lines {...needs(row)} /> },
-    { title: t('work.column.where'), key: 'where', width: '10%', ellipsis: true, render: (_, row) => <span className="text-2">{row.nodes.join(', ')}</span> },
+    { title: t('work.column.where'), key: 'where', width: '10%', ellipsis: true, render: (_, row) => <Where row={row} /> },
     { title: t('work.column.reason'), key: 'reason', render: (_, row) => <Why row={row} reason={reason(row)} /> },
     { title: t('work.column.since'), key: 'since', align: 'right', width: 104, render: (_, row) => <Since row={row} /> },
   ];
@@ -54,7 +54,7 @@ export function WorkloadTable({ label, rows, chosen, onChoose, onOpen, empty, mo
         <div className="phone-work">
           <div className="strong cut">{row.name}</div>
           <StatusChip state={row.state} />
-          <div className="small text-2">{[needs(row).first, ...row.nodes].join(' · ')}</div>
+          <div className="small text-2">{[needs(row).first, ...row.nodes, ...(row.simulated ? [t('work.simulated')] : [])].join(' · ')}</div>
           <div className="small text-2"><Since row={row} /></div>
           <div className="small text-2 wide">{reason(row)}</div>
         </div>
@@ -82,6 +82,11 @@ function Why({ row, reason }: { row: Workload; reason: string }) {
       {reason} {waits && <Link to={`/workloads/${row.id}` as '/'} search={{}} aria-label={`${t('work.why')} ${row.name}`}>{t('work.why')}</Link>}
     </span>
   );
+}
+
+function Where({ row }: { row: Workload }) {
+  const { t } = useTranslation();
+  return <Lines first={row.nodes.join(', ')} second={row.simulated ? t('work.simulated') : null} />;
 }
 
 function Lines({ first, second }: { first: string; second: string | null }) {

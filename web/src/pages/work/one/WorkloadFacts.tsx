@@ -38,9 +38,11 @@ export function WorkloadFacts({ work }: { work: WorkloadDetail }) {
 
 /** Nodes with the devices it holds there. */
 function Where({ work }: { work: WorkloadDetail }) {
+  const { t } = useTranslation();
   const held = work.attempts.at(-1)?.replicas ?? [];
   const devices = (node: string) => [...new Set(held.filter((one) => one.node === node).flatMap((one) => one.devices.map(({ device }) => device)))].join(', ');
-  return <>{work.nodes.map((node) => [node, devices(node)].filter(Boolean).join(' ')).join('; ')}</>;
+  const places = work.nodes.map((node) => [node, devices(node)].filter(Boolean).join(' ')).join('; ');
+  return work.simulated ? <abbr title={t('zones.simulatedNote')}>{t('zones.simulatedModel', { model: places })}</abbr> : <>{places}</>;
 }
 
 /** What the ledger says it has held so far: the GPUs, or the CPU where it has none. */
