@@ -1,4 +1,4 @@
-"""Who is known to fail is passed over, and no decision changes."""
+"""Who is known to fail is passed over, what cannot make room is not tried, and no decision changes."""
 
 from dataclasses import replace
 
@@ -12,10 +12,11 @@ from corral.core.plans import Action, Plan
 from corral.core.queues import Queue, QueuePolicy, Quota
 from corral.core.resources import Resource
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, Request, Workload
-from corral.scheduling import allocate, takers
+from corral.scheduling import allocate, consolidate, preempt, reclaim, takers
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.engine import Engine, schedule
 from corral.scheduling.snapshot import Snapshot
+from tests.scheduling import reference
 from tests.scheduling.world import settle
 
 GPUS = 4
@@ -105,6 +106,8 @@ def _visiting_all(snapshot: Snapshot) -> tuple[Plan, Plan]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(allocate, "passing", nobody_is_passed)
         patch.setattr(takers, "passing", nobody_is_passed)
+        for action in (consolidate, reclaim, preempt):
+            patch.setattr(action, "take_for", reference.take_for)
         return _plans(snapshot)
 
 

@@ -30,9 +30,9 @@ class Guard(ABC):
     def spares(self, work: WorkState, now: int) -> bool:
         """Whether it keeps nothing from `work`."""
 
-    def outlasted_by(self, work: WorkState, now: int) -> bool:
-        """Whether `work` might still be there at the time in question."""
-        leaves = latest_end(work, now)
+    def outlasted_by(self, work: WorkState, now: int, *, again: bool = False) -> bool:
+        """Whether `work` might still be there at the time in question; also if it begins `again`."""
+        leaves = latest_end(work, now, again=again)
         return leaves is None or leaves > self.at
 
     @abstractmethod
@@ -86,9 +86,9 @@ class Held(Guard):
     def spares(self, work: WorkState, now: int) -> bool:
         return now >= self.hold.starts_at and owns(self.hold, self.owner, work)
 
-    def outlasted_by(self, work: WorkState, now: int) -> bool:
+    def outlasted_by(self, work: WorkState, now: int, *, again: bool = False) -> bool:
         """A window is a promise to others, so what is only typical of a queue does not suffice."""
-        leaves = promised_end(work, now)
+        leaves = promised_end(work, now, again=again)
         return leaves is None or leaves > self.at
 
     def reason(self, found: int, asked: int) -> Reason:

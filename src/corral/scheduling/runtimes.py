@@ -29,17 +29,20 @@ def expected_end(work: WorkState, now: int) -> int | None:
     return end_after(work.workload, work.queue.typical_runtime, _began(work, now), now)
 
 
-def promised_end(work: WorkState, now: int) -> int | None:
-    """By when a workload itself says that it will have left if it starts now; None if it says nothing."""
-    began = _began(work, now)
+def promised_end(work: WorkState, now: int, *, again: bool = False) -> int | None:
+    """By when a workload itself says that it will have left if it starts now; None if it says nothing.
+
+    `again` says that what runs of it begins again.
+    """
+    began = now if again else _began(work, now)
     seconds = work.workload.runtime_limit_seconds or work.workload.runtime_estimate_seconds
     return None if began is None or seconds is None else max(now, began + seconds)
 
 
-def latest_end(work: WorkState, now: int) -> int | None:
+def latest_end(work: WorkState, now: int, *, again: bool = False) -> int | None:
     """By when a workload will have left if it starts now, also going by what is typical of its queue."""
-    promised = promised_end(work, now)
-    began, typical = _began(work, now), work.queue.typical_runtime
+    promised = promised_end(work, now, again=again)
+    began, typical = now if again else _began(work, now), work.queue.typical_runtime
     if promised is not None or began is None or typical is None:
         return promised
     return max(now, began + typical)

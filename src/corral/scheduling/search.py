@@ -14,6 +14,7 @@ from corral.core.plans import Action, SearchResult
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.doubt import Doubt, MostLost
 from corral.scheduling.doubt_domain import DomainDoubt
+from corral.scheduling.doubt_guarded import GuardedDoubt
 from corral.scheduling.failures import standing_of
 from corral.scheduling.stock import Flags, Integers
 from corral.scheduling.trial import Judge, rehearse
@@ -72,6 +73,7 @@ class _Search:
             if self._domains is None
             else DomainDoubt(cycle, chunk, candidates, most_lost, self._domains)
         )
+        self._guarded = GuardedDoubt(cycle, chunk) if cycle.guards and action is Action.CONSOLIDATE else None
         self._order: Iterator[Chunk] | None = None  # made when it is needed: saying no must be fast
         self._come: list[Chunk] = []  # of it, so far
         self._clear: Flags | None = None  # where moving others could make room for the first replica
@@ -184,6 +186,8 @@ class _Search:
             return None
         victims = touching()
         if self._action is Action.CONSOLIDATE and not doubt.could_fit_by_moving([*needed, *victims]):
+            return None
+        if self._guarded is not None and not self._guarded.could_fit_by_moving(part, [*needed, *victims]):
             return None
         if not doubt.could_fit_by_losing(victims):
             return None
