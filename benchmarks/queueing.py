@@ -34,6 +34,7 @@ MURI_PUBLISHED = {"trace1": 3_330_371, "trace3": 347_213}
 LARGE_GPUS = 8
 PARTS = ("sharing", "backfill", "estimates", "muri")
 WAITED_SECONDS = 60
+PARTS_OF_NODES = {4: "a quarter", 8: "an eighth"}
 
 Tables = dict[str, list[report.Row]]
 
@@ -44,21 +45,23 @@ def main() -> None:
     arguments.add_argument("--parts", default=",".join(PARTS), help=f"joined by commas: {', '.join(PARTS)}")
     arguments.add_argument("--from-day", type=int, default=24, metavar="N", help="of Philly (default 24)")
     arguments.add_argument("--days", type=int, default=3, metavar="N", help="of Philly (default 3)")
-    arguments.add_argument("--full", action="store_true", help="the whole of Philly; takes hours")
+    arguments.add_argument("--full", action="store_true", help="the whole of Philly; takes half an hour")
     options = arguments.parse_args()
     parts = [part.strip() for part in options.parts.split(",")]
     if unknown := [part for part in parts if part not in PARTS]:
         sys.exit(f"--parts: {unknown[0]!r} is unknown; known are {', '.join(PARTS)}")
     window = None if options.full else (options.from_day, options.from_day + options.days)
+    # Of a few days an eighth is enough to make work wait; all of it would wait ever longer there.
+    part = 4 if options.full else 8
     tables: Tables = {}
     try:
         if "sharing" in parts:
             tables |= sharing(_philly(options.traces, 1, window), "all nodes")
             tables |= sharing(_philly(options.traces, 4, window), "a quarter")
         if "backfill" in parts:
-            tables |= backfill(_philly(options.traces, 8, window))
+            tables |= backfill(_philly(options.traces, part, window), PARTS_OF_NODES[part])
         if "estimates" in parts:
-            tables |= estimates(_philly(options.traces, 8, window))
+            tables |= estimates(_philly(options.traces, part, window), PARTS_OF_NODES[part])
         if "muri" in parts:
             tables |= muri(options.traces)
     except Invalid as error:
@@ -125,7 +128,7 @@ def _harm(trace: Trace, fixed: Replayed, elastic: Replayed) -> report.Row:
     }
 
 
-def backfill(trace: Trace) -> Tables:
+def backfill(trace: Trace, size: str) -> Tables:
     """When large gangs start, with and without a time that is kept for the first in line."""
     limited = replace(trace, jobs=with_limits(trace.jobs, 2))
     rows = []
@@ -151,18 +154,22 @@ def backfill(trace: Trace) -> Tables:
                     "plan_cpu_s": result.summary.plan_cpu_seconds,
                 }
             )
-    return {"Philly on an eighth: backfill, run-time limits of twice the duration": rows}
+    return {f"Philly on {size}: backfill, run-time limits of twice the duration": rows}
 
 
-def estimates(trace: Trace) -> Tables:
+def estimates(trace: Trace, size: str) -> Tables:
     """Starts as estimated at submission against what came, for work that waited."""
     limited = replace(trace, jobs=with_limits(trace.jobs, 2))
     told = replace(PHILLY, estimates=True)
     rows = [
-        _errors("limits of twice the duration", _replay(limited, "elastic", told)),
+        _errors("limits of twice the duration, as bounds", _replay(limited, "elastic", told)),
+        _errors(
+            "limits, and how much of them is used, learnt per queue",
+            _replay(limited, "elastic", replace(told, learns=True)),
+        ),
         _errors("nothing said, learnt per queue", _replay(trace, "elastic", replace(told, learns=True))),
     ]
-    return {f"Philly on an eighth: estimated starts of work that waited over {WAITED_SECONDS} s": rows}
+    return {f"Philly on {size}: estimated starts of work that waited over {WAITED_SECONDS} s": rows}
 
 
 def _errors(known: str, result: Replayed) -> report.Row:

@@ -1,6 +1,6 @@
 """Run times are learnt from what finished, and starts are estimated for what waits."""
 
-from corral.replay.learning import RunTimes
+from corral.replay.learning import RunTimes, likely
 from corral.replay.nodes import parse_nodes
 from corral.replay.settings import Settings
 from tests.replay.test_loop import job, records, replay
@@ -14,6 +14,27 @@ def test_typical_run_time_is_the_middle_of_enough_finished_work() -> None:
     learnt.finished("team", 40)
     assert learnt.typical("team") == 30
     assert learnt.typical("other") is None
+
+
+def test_work_that_did_not_finish_yet_makes_longer_run_times_likelier() -> None:
+    ended = [10, 20, 30, 40, 50]
+    assert likely(ended[:4]) == ()
+    assert (likely(ended)[0], likely(ended)[49], likely(ended)[-1]) == (10, 30, 50)
+    with_long = likely(ended, [1000] * 5)
+    assert with_long[48] == 50, "half of ten"
+    assert with_long[-1] == 2000, "what still runs is expected to run as long again"
+
+
+async def test_how_much_of_their_limits_work_used_is_learnt() -> None:
+    jobs = [job(f"j{number}", "team", number * 2000, 3000, 4, limit_seconds=6000) for number in range(12)]
+    nodes = parse_nodes("1x4xH100-80GB")
+    settings = Settings(estimates=True, learns=True)
+    ended = records(await replay(jobs, {"team": 4}, nodes=nodes, settings=settings).run())
+    first, last = ended["j1"].estimate, ended["j11"].estimate
+    assert first is not None
+    assert last is not None
+    assert first.starts_at == 6000, "at the limit of the first one"
+    assert last.starts_at == ended["j11"].first_start
 
 
 async def test_work_with_a_limit_before_it_is_told_when_it_starts() -> None:

@@ -135,6 +135,7 @@ REPLICA = "workloads/0/groups/0/replicas/0"
         ("workloads/0/runtime_limit_seconds", 0, "workloads[0].runtime_limit_seconds"),
         ("workloads/0/runtime_estimate_seconds", -5, "workloads[0].runtime_estimate_seconds"),
         ("queues/0/typical_runtime_seconds", 0, "queues[0].typical_runtime_seconds"),
+        ("queues/0/runtimes_seconds", [5, 4], "queues[0].runtimes_seconds[1]"),
         ("pools", [{"name": "default", "reservations": -1}], "pools[0].reservations"),
         ("holds", [_hold(ends_at=10)], "holds[0].ends_at"),
         ("holds", [_hold(queue="b")], "holds[0].queue"),

@@ -79,7 +79,7 @@ def test_run_times_are_inherited_unless_a_queue_has_its_own() -> None:
 
     def times(name: str) -> tuple[int, int, int | None]:
         state = made[name]
-        return state.reclaim_min_runtime, state.preempt_min_runtime, state.typical_runtime
+        return state.reclaim_min_runtime, state.preempt_min_runtime, state.learnt.typical
 
     assert times("top") == times("heir") == (600, 300, 60)
     assert times("own") == (0, 5, 7)

@@ -33,7 +33,8 @@ class Queue:
 
     `created` orders equals, older first. The minimum run times protect work from being taken;
     a queue without its own has its parent's. So it is with the typical run time, which is learnt and
-    stands in for work that says nothing about itself.
+    stands in for work that says nothing about itself. Where more was learnt, `runtimes_seconds` are run
+    times that are equally likely, and `limit_uses_milli` equally likely parts of its limit that work used.
     """
 
     name: str
@@ -45,3 +46,5 @@ class Queue:
     reclaim_min_runtime_seconds: int | None = None
     preempt_min_runtime_seconds: int | None = None
     typical_runtime_seconds: int | None = None
+    runtimes_seconds: tuple[int, ...] = ()
+    limit_uses_milli: tuple[int, ...] = ()

@@ -197,7 +197,7 @@ class Replay:
         if life.ended is not None:
             life.stage = Stage.DONE
             self._recorder.record(life)
-            self._run_times.finished(life.job.queue, life.job.work_seconds)
+            self._run_times.finished(life.job.queue, life.job.work_seconds, life.job.limit_seconds)
             del self._lives[life.job.name]
             self.planner.drop_workload(life.job.name)
             self._dirty = True
@@ -242,7 +242,12 @@ class Replay:
 
     def _learn(self) -> None:
         if self.settings.learns and self.now - self._learnt_at >= _LEARNS_EVERY_SECONDS:
-            self.planner.set_queues(self._run_times.applied_to(self._queues))
+            running: dict[str, list[int]] = {}
+            for life in self._lives.values():
+                if life.working_since is not None:
+                    worked = life.done_seconds + self.now - life.working_since
+                    running.setdefault(life.job.queue, []).append(worked)
+            self.planner.set_queues(self._run_times.applied_to(self._queues, running))
             self._learnt_at = self.now
 
     def _estimate(self, plan: Plan) -> None:

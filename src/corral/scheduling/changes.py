@@ -21,7 +21,7 @@ from corral.core.changes import (
 from corral.core.queues import Queue, QueuePolicy, Quota
 from corral.core.resources import UNLIMITED
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Request, TopologyRequest, Workload
-from corral.scheduling.runtimes import end_after, typical_runtime
+from corral.scheduling.runtimes import end_after, learnt_in
 from corral.scheduling.snapshot import Snapshot
 
 
@@ -146,8 +146,8 @@ def _later(snapshot: Snapshot, until: int) -> Snapshot:
     def stays(workload: Workload) -> bool:
         if not any(replica.state is ReplicaState.RUNNING for replica in _replicas(workload)):
             return True
-        typical = typical_runtime(by_name[workload.queue], by_name)
-        end = end_after(workload, typical, workload.running_since, snapshot.now)
+        learnt = learnt_in(by_name[workload.queue], by_name)
+        end = end_after(workload, learnt, workload.running_since, snapshot.now)
         return end is None or end > until
 
     kept = tuple(

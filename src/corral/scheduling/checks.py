@@ -101,6 +101,8 @@ def _queues(snapshot: Snapshot) -> Iterator[FieldError]:
         for name in ("reclaim_min_runtime_seconds", "preempt_min_runtime_seconds"):
             yield from quantities(place, **{name: getattr(queue, name) or 0})
         yield from _run_times(place, typical_runtime_seconds=queue.typical_runtime_seconds)
+        for name in ("runtimes_seconds", "limit_uses_milli"):
+            yield from _growing(f"{place}.{name}", getattr(queue, name))
 
 
 def _is_in_cycle(queue: Queue, by_name: dict[str, Queue]) -> bool:
@@ -266,3 +268,10 @@ class _WorkloadChecker:
 def _run_times(place: str, **seconds: int | None) -> Iterator[FieldError]:
     known = {name: told for name, told in seconds.items() if told is not None}
     yield from quantities(place, least=1, **known)
+
+
+def _growing(place: str, numbers: tuple[int, ...]) -> Iterator[FieldError]:
+    for index, number in enumerate(numbers):
+        least = numbers[index - 1] if index else 0
+        if number < least:
+            yield FieldError(f"{place}[{index}]", f"{number} is below {least}.", "Let them grow, from 0 on.")

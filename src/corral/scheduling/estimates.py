@@ -134,6 +134,6 @@ class _Future:
         if work in self._starts:
             return
         self._starts[work] = time
-        end = end_after(work.workload, work.queue.typical_runtime, time, time)
+        end = end_after(work.workload, work.queue.learnt, time, time)
         if end is not None:
             heapq.heappush(self._ends, (end, work.name, work))

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from corral.core.queues import Queue, QueuePolicy, Quota
 from corral.core.resources import RESOURCES, UNLIMITED, Amount, Resource
 from corral.scheduling.divide import INFINITE, Claimant, divide
+from corral.scheduling.runtimes import Learnt, learnt_of
 
 GPU, CPU, MEMORY = range(len(RESOURCES))
 KINDS = range(len(RESOURCES))
@@ -25,6 +26,7 @@ class QueueState:
         "fair",
         "fixed",
         "guarantee",
+        "learnt",
         "limit",
         "limited",
         "name",
@@ -37,7 +39,6 @@ class QueueState:
         "reclaim_min_runtime",
         "sizes",
         "stamp",
-        "typical_runtime",
     )
 
     def __init__(self, queue: Queue, pool: str, parent: "QueueState | None") -> None:
@@ -80,8 +81,7 @@ class QueueState:
         self.preempt_min_runtime: int = _inherited(
             queue.preempt_min_runtime_seconds, parent.preempt_min_runtime if parent else 0
         )
-        above = parent.typical_runtime if parent else None
-        self.typical_runtime: int | None = queue.typical_runtime_seconds or above
+        self.learnt: Learnt = learnt_of(queue, parent.learnt if parent else Learnt())
 
     def charge(self, amount: Amount, *, preemptible: bool, sign: int) -> None:
         """Adds to (or with sign -1 takes from) this queue and all above it."""
