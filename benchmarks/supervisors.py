@@ -3,8 +3,7 @@
     uv run python -m benchmarks.supervisors [--rounds 50] [--idle 20]
 
 CPU is that of everything: this process, supervisors, sandboxes. It is counted by a control group of version 1
-or 2, so this runs as root. Beside it, in the same run: bubblewrap with the same arguments and nothing else
-is in `benchmarks.sandbox`, a plain process is here.
+or 2, so this runs as root. Beside it, in the same run: plain processes, and the same sandbox by hand.
 """
 
 import argparse
@@ -14,11 +13,14 @@ import statistics
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from corral.engines.interface import RunPhase, Start
+from benchmarks.local import NOBODY, plain_sandbox
+from corral.engines.interface import Cursor, RunPhase, Start
 from corral.engines.local import locks
 from corral.engines.local.engine import LocalEngine
+from corral.engines.local.sandbox import Mode, Sandbox, look_at_host
 from corral.engines.tasks import Task
 
 GROUP = f"corral-bench-{os.getpid()}"
@@ -46,18 +48,25 @@ def start_of(name: str, *command: str, network: bool = False) -> Start:
     return Start(name, name, "0", 1, "here", (), Task("ada", command, name, network=network))
 
 
-async def reach(engine: LocalEngine, run: str, phase: RunPhase) -> None:
-    order = list(RunPhase)
-    async with asyncio.timeout(LIMIT_SECONDS):
-        while True:
-            observed = await engine.observe()
-            found = {each.run: each.phase for each in observed.runs}
-            if order.index(found[run]) >= order.index(phase):
-                return
-            await engine.wait(observed.cursor, 1)
+class Reader:
+    """Follows the engine as the control loop does: everything once, then changes."""
+
+    def __init__(self, engine: LocalEngine) -> None:
+        self._engine = engine
+        self._cursor: Cursor | None = None
+        self._phases: dict[str, RunPhase] = {}
+
+    async def reach(self, run: str, phase: RunPhase) -> None:
+        order = list(RunPhase)
+        async with asyncio.timeout(LIMIT_SECONDS):
+            while run not in self._phases or order.index(self._phases[run]) < order.index(phase):
+                await self._engine.wait(self._cursor, 1)
+                observed = await self._engine.observe(self._cursor)
+                self._cursor = observed.cursor
+                self._phases |= {each.run: each.phase for each in observed.runs}
 
 
-async def one_after_the_other(engine: LocalEngine, cpu: Cpu, rounds: int) -> None:
+async def one_after_the_other(engine: LocalEngine, reader: Reader, cpu: Cpu, rounds: int) -> None:
     starts, whole = [], []
     before = cpu.seconds()
     for number in range(rounds):
@@ -65,7 +74,7 @@ async def one_after_the_other(engine: LocalEngine, cpu: Cpu, rounds: int) -> Non
         began = time.perf_counter()
         await engine.start([start_of(name, "true")])
         starts.append(time.perf_counter() - began)
-        await reach(engine, name, RunPhase.ENDED)
+        await reader.reach(name, RunPhase.ENDED)
         whole.append(time.perf_counter() - began)
         await engine.forget([name])
     used = (cpu.seconds() - before) / rounds
@@ -74,28 +83,36 @@ async def one_after_the_other(engine: LocalEngine, cpu: Cpu, rounds: int) -> Non
     print(f"CPU of a whole run    {used * 1000:.1f} ms")
 
 
-async def all_at_once(engine: LocalEngine, cpu: Cpu, rounds: int) -> None:
+async def all_at_once(engine: LocalEngine, reader: Reader, cpu: Cpu, rounds: int) -> None:
     names = [f"all{number}" for number in range(rounds)]
     before, began = cpu.seconds(), time.perf_counter()
     await engine.start([start_of(name, "true") for name in names])
     for name in names:
-        await reach(engine, name, RunPhase.ENDED)
+        await reader.reach(name, RunPhase.ENDED)
     seconds, used = time.perf_counter() - began, cpu.seconds() - before
     await engine.forget(names)
     print(f"{rounds} at once            {seconds:.2f} s, {used / rounds * 1000:.1f} ms of CPU each")
 
 
-def plain_processes(cpu: Cpu, rounds: int) -> None:
+def by_hand(cpu: Cpu, rounds: int, name: str, command: Sequence[str]) -> None:
     before, began = cpu.seconds(), time.perf_counter()
     for _ in range(rounds):
-        subprocess.run(["true"], check=True)
+        subprocess.run(command, check=True)
     print(
-        f"plain processes       {(time.perf_counter() - began) / rounds * 1000:.1f} ms, "
+        f"{name}{(time.perf_counter() - began) / rounds * 1000:.1f} ms, "
         f"{(cpu.seconds() - before) / rounds * 1000:.1f} ms of CPU each"
     )
 
 
-async def idle(engine: LocalEngine, cpu: Cpu, data: Path, count: int) -> None:
+def same_sandbox(directory: Path) -> tuple[str, ...]:
+    for place in (workspace := directory / "by-hand", shm := directory / "shm"):
+        place.mkdir()
+        os.chown(place, NOBODY, NOBODY)
+    sandbox = Sandbox(Mode.ROOT, NOBODY, NOBODY, "bench", ("true",), str(workspace), str(shm))
+    return plain_sandbox(look_at_host(), sandbox)
+
+
+async def idle(engine: LocalEngine, reader: Reader, cpu: Cpu, data: Path, count: int) -> None:
     names = [f"idle{number}" for number in range(count)]
     await engine.start([start_of(name, "sleep", "600") for name in names])
     supervisors = [locks.holder(data / "run" / f"{name}-1") for name in names]
@@ -106,7 +123,7 @@ async def idle(engine: LocalEngine, cpu: Cpu, data: Path, count: int) -> None:
     print(f"CPU of an idle run    {used * 1000:.3f} ms each second")
     await engine.kill(names)
     for name in names:
-        await reach(engine, name, RunPhase.ENDED)
+        await reader.reach(name, RunPhase.ENDED)
     await engine.forget(names)
 
 
@@ -130,12 +147,14 @@ async def main(rounds: int, idle_count: int) -> None:
         directory.chmod(0o755)  # noqa: ASYNC240
         engine = LocalEngine(directory / "data", directory / "sockets", node="here")
         await engine.inventory()
+        reader = Reader(engine)
         await engine.start([start_of("first", "true")])  # starts the nursery
-        await reach(engine, "first", RunPhase.ENDED)
-        plain_processes(cpu, rounds)
-        await one_after_the_other(engine, cpu, rounds)
-        await all_at_once(engine, cpu, rounds)
-        await idle(engine, cpu, directory / "data", idle_count)
+        await reader.reach("first", RunPhase.ENDED)
+        by_hand(cpu, rounds, "plain processes       ", ["true"])
+        by_hand(cpu, rounds, "same sandbox by hand  ", same_sandbox(directory))
+        await one_after_the_other(engine, reader, cpu, rounds)
+        await all_at_once(engine, reader, cpu, rounds)
+        await idle(engine, reader, cpu, directory / "data", idle_count)
         await engine.close()
 
 

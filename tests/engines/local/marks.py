@@ -15,11 +15,11 @@ def marked() -> tuple[str, str]:
 
 def processes_with(words: str) -> list[int]:
     found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+    for process in Path("/proc").iterdir():
         try:
-            if path.read_bytes().decode(errors="replace").endswith(words):
-                found.append(int(path.parent.name))
-        except OSError:
+            if process.name.isdigit() and (process / "cmdline").read_bytes().endswith(words.encode()):
+                found.append(int(process.name))
+        except OSError:  # it has ended meanwhile
             continue
     return found
 

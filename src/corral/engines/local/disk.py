@@ -26,6 +26,7 @@ _REST = 50  # looking takes at most a fiftieth of the time
 _MUCH = 4  # losing a fourth of the bound is a reason to look at a home at the end, too
 _FEW = 256
 _BLOCK_BYTES = 512
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _GENTLE = 19
 
 Then = Callable[[], None]
@@ -74,7 +75,7 @@ class _Watched:
         self._loop.after(self._every, self._look)
 
     def look_at_the_end(self, then: Then) -> None:
-        if not self._may_be_over():
+        if not self._is_worth_a_look():
             then()
             return
 
@@ -87,8 +88,8 @@ class _Watched:
 
         self._count(counted)
 
-    def _may_be_over(self) -> bool:
-        """Whether it is worth counting at the end."""
+    def _is_worth_a_look(self) -> bool:
+        """Whether to count once more at the end."""
         raise NotImplementedError
 
     def _mark(self, replica: Supervised, used_mib: int) -> None:
@@ -149,8 +150,13 @@ class _Watched:
                     replica.group.freeze(paused)
 
     def _count(self, then: Callable[[int, float], None]) -> None:
-        reading, writing = os.pipe()
+        """At once where there is little; else by another process, for which nobody waits."""
         began = boot_time()
+        few = count_few(self._path, _FEW)
+        if few is not None:
+            then(few // _MIB, boot_time() - began)
+            return
+        reading, writing = os.pipe()
 
         def become_du() -> None:
             os.nice(_GENTLE)
@@ -178,13 +184,8 @@ class _Workspace(_Watched):
         super().__init__(loop, spec.workspace, most, replicas, spec.disk_look_seconds)
         self._directory = directory
 
-    def _may_be_over(self) -> bool:
-        """Looks at a few files itself: most work that is short leaves no more than that."""
-        used = count_few(self._path, _FEW)
-        if used is None or used > self._most_mib * _MIB:
-            return True
-        tally.write_disk(self._directory, used)
-        return False
+    def _is_worth_a_look(self) -> bool:
+        return True  # some work is too short for any other
 
     def _mark(self, replica: Supervised, used_mib: int) -> None:
         replica.over_disk_mib = used_mib
@@ -200,7 +201,7 @@ class _Home(_Watched):
         self._count_file = Path(spec.home_count)
         self._began_free_mib = self._free_mib
 
-    def _may_be_over(self) -> bool:
+    def _is_worth_a_look(self) -> bool:
         return self._began_free_mib - _free_mib(self._path) > self._most_mib / _MUCH
 
     def _mark(self, replica: Supervised, used_mib: int) -> None:
@@ -215,20 +216,37 @@ class _Home(_Watched):
 
 
 def count_few(path: str, most: int) -> int | None:
-    """Bytes of a tree in which nothing runs; None if there is more in it than `most`, or it is closed."""
-    used, left, waiting = 0, most, [path]
+    """Bytes of a tree, also of one that changes; None if there is more in it than `most`, or it is closed.
+
+    From one open directory to the next, so that nothing leads out of it.
+    """
+    used, left = 0, most
+    linked: set[int] = set()
+    waiting = [os.open(path, _DIRECTORY)]
     try:
         while waiting:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    left -= 1
-                    if left < 0:
-                        return None
-                    used += entry.stat(follow_symlinks=False).st_blocks * _BLOCK_BYTES
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
+            descriptor = waiting.pop()
+            try:
+                with os.scandir(descriptor) as entries:
+                    for entry in entries:
+                        left -= 1
+                        if left < 0:
+                            return None
+                        found = entry.stat(follow_symlinks=False)
+                        if found.st_nlink > 1 and not entry.is_dir(follow_symlinks=False):
+                            if found.st_ino in linked:
+                                continue
+                            linked.add(found.st_ino)
+                        used += found.st_blocks * _BLOCK_BYTES
+                        if entry.is_dir(follow_symlinks=False):
+                            waiting.append(os.open(entry.name, _DIRECTORY, dir_fd=descriptor))
+            finally:
+                os.close(descriptor)
     except OSError:  # `du` gets further, and counts what it can
         return None
+    finally:
+        for descriptor in waiting:
+            os.close(descriptor)
     return used
 
 

@@ -63,6 +63,7 @@ def _serve(
     enter_cgroups(cgroups)
     os.setsid()
     reset_signals()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the supervisor's own handler would stay: nothing follows
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     limit_resources()
     listener = attempt.door.dup()

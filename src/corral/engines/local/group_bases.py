@@ -9,9 +9,10 @@ import os
 from pathlib import Path
 
 # What limits and counts. Beside these, the tree of version 2 kills and freezes as a whole where it exists.
-CONTROLLERS_1 = ("memory", "cpu", "cpuacct", "pids", "blkio", "freezer")
-CONTROLLERS_2 = ("memory", "cpu", "pids", "io")
 UNIFIED = "unified"
+FREEZER = "freezer"
+CONTROLLERS_1 = ("memory", "cpu", "cpuacct", "pids", "blkio", FREEZER)
+CONTROLLERS_2 = ("memory", "cpu", "pids", "io")
 LEAF = "server"
 NEEDED = ("memory", "cpu", "pids")
 
@@ -64,6 +65,10 @@ def prepare_bases(name: str) -> Bases:
             controls = _enable(place / name) if controls else ()
         else:
             controls = ()
+    if UNIFIED in directories and FREEZER in directories:
+        # Version 2 freezes better, and a group that nobody uses costs time at every start.
+        with contextlib.suppress(OSError):
+            Path(directories.pop(FREEZER)).rmdir()
     return Bases(directories, controls)
 
 

@@ -5,6 +5,7 @@ Imported by the supervisor, so it uses the standard library only.
 
 import contextlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from corral.engines.local.group_bases import UNIFIED, Bases
@@ -13,6 +14,7 @@ _MIB = 1024 * 1024
 _PERIOD_MICROSECONDS = 100_000
 _SHARES_PER_CPU = 1024
 _WEIGHT_PER_CPU = 100
+_MOST_AT_ONCE = 65536
 
 
 class Limits:
@@ -31,12 +33,13 @@ class Group:
 
     def __init__(self, bases: Bases, name: str) -> None:
         self._bases = bases
-        self._paths = {key: Path(base, name) for key, base in bases.directories.items()}
+        # Texts, not paths: supervisors handle them at every start, and every sample reads them.
+        self._paths = {key: f"{base}/{name}" for key, base in bases.directories.items()}
 
     def create(self, limits: Limits) -> None:
         """OSError if a limit cannot be set: work does not start without the limits it was promised."""
-        for path in self._paths.values():
-            path.mkdir(parents=True, exist_ok=True)
+        for path in self._places:
+            Path(path).mkdir(parents=True, exist_ok=True)
         memory, quota = limits.memory_mib * _MIB, limits.cpu_milli * _PERIOD_MICROSECONDS // 1000
         if self._has_1("memory"):
             self._write("memory", "memory.limit_in_bytes", memory)
@@ -66,7 +69,7 @@ class Group:
     @property
     def entrances(self) -> tuple[str, ...]:
         """The files to write a process id into, in order to be inside."""
-        return tuple(str(path / "cgroup.procs") for path in self._paths.values())
+        return tuple(f"{path}/cgroup.procs" for path in self._places)
 
     def processes(self) -> list[int]:
         for key in (UNIFIED, "pids", "memory", "freezer"):
@@ -117,9 +120,9 @@ class Group:
     def remove(self) -> bool:
         """False if something is still inside."""
         gone = True
-        for path in self._paths.values():
+        for path in self._places:
             try:
-                path.rmdir()
+                Path(path).rmdir()
             except FileNotFoundError:
                 continue
             except OSError:
@@ -167,6 +170,11 @@ class Group:
             return {}
         return {"read_bytes": read, "written_bytes": written}
 
+    @property
+    def _places(self) -> Iterable[str]:
+        """Each once: two controllers may be mounted together."""
+        return dict.fromkeys(self._paths.values())
+
     def _has_1(self, controller: str) -> bool:
         return controller in self._paths
 
@@ -178,7 +186,18 @@ class Group:
         return 0
 
     def _read(self, key: str, name: str) -> str:
-        return (self._paths[key] / name).read_text()
+        descriptor = os.open(f"{self._paths[key]}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            read = bytearray()
+            while part := os.read(descriptor, _MOST_AT_ONCE):
+                read += part
+            return read.decode()
+        finally:
+            os.close(descriptor)
 
     def _write(self, key: str, name: str, value: int | str) -> None:
-        (self._paths[key] / name).write_text(str(value))
+        descriptor = os.open(f"{self._paths[key]}/{name}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC)
+        try:
+            os.write(descriptor, str(value).encode())
+        finally:
+            os.close(descriptor)

@@ -8,6 +8,7 @@ import socket
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from corral.engines.local import seccomp
 from corral.engines.local.namespaces import Attempt, fork_and_exit
@@ -28,6 +29,7 @@ _OWNING_USER_NAMESPACE = 0xB701
 CREDENTIALS = struct.Struct("3i")  # pid, uid and gid of whoever sent a message
 _OPEN_FILES = 65536
 HIGHEST_DESCRIPTOR = 1 << 30
+_SIGNALS = 64
 _FIRST_TO_DIE = "500"  # when memory ends and no limit of a cgroup came first
 
 
@@ -85,14 +87,12 @@ def start(
     `cgroups` are the files (cgroup.procs) into which the child writes itself first. When it cannot be built,
     `SandboxRefused` is raised; what bubblewrap said of it is in the output.
     """
-    script = environment_script(environment)
-    calls = seccomp.program(os.uname().machine)  # here, where the next replica finds it
     waiting, theirs = socket.socketpair()
     waiting.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-    with theirs:
-        pid = fork_and_exit(
-            lambda: _become_sandbox(host, sandbox, attempt, (script, calls), theirs.fileno(), stdio, cgroups)
-        )
+    with theirs, _Descriptors((*stdio, theirs.fileno())) as given:
+        # Before the fork: what a child touches is copied for it.
+        argv = _hand_over(host, sandbox, environment, given)
+        pid = fork_and_exit(lambda: _become_sandbox(host.bwrap, argv, given, attempt, cgroups))
     message, main = _hear(waiting)
     if message != b"r":
         waiting.close()
@@ -121,19 +121,21 @@ def limit_resources() -> None:
 
 def reset_signals() -> None:
     """Ignored signals and masks are inherited through exec; a command expects neither."""
-    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+    for number in _ignored():
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
+def _ignored() -> list[int]:
+    fd = os.open("/proc/self/status", os.O_RDONLY)
+    status = os.read(fd, 65536)
+    os.close(fd)
+    mask = int(status.partition(b"SigIgn:\t")[2].split(b"\n", 1)[0], 16)
+    return [number for number in range(1, _SIGNALS + 1) if mask >> (number - 1) & 1]
+
+
 def _become_sandbox(
-    host: Host,
-    sandbox: Sandbox,
-    attempt: Attempt,
-    contents: tuple[bytes, bytes],
-    release: int,
-    stdio: tuple[int, int, int],
-    cgroups: Sequence[str],
+    bwrap: str, argv: list[str], given: "_Descriptors", attempt: Attempt, cgroups: Sequence[str]
 ) -> None:
     try:
         enter_cgroups(cgroups)
@@ -142,36 +144,46 @@ def _become_sandbox(
         reset_signals()
         limit_resources()
         attempt.join("net", "ipc", "mnt")
-        argv = _hand_over(host, sandbox, contents, (*stdio, release))
-        os.execve(host.bwrap, argv, {"PATH": "/usr/bin:/bin"})  # noqa: S606
+        given.arrange()
+        os.execve(bwrap, argv, {"PATH": "/usr/bin:/bin"})  # noqa: S606
     except OSError as error:
-        # `release` itself is closed when its copy has taken its place.
-        where = release if error.filename != host.bwrap else RELEASE_FD
+        # The socket itself is closed when its copy has taken its place.
+        where = given.release if error.filename != bwrap else RELEASE_FD
         os.write(where, f"the sandbox could not be built: {error}".encode())
 
 
 def _hand_over(
-    host: Host, sandbox: Sandbox, contents: tuple[bytes, bytes], first: Sequence[int]
+    host: Host, sandbox: Sandbox, environment: Mapping[str, str], given: "_Descriptors"
 ) -> list[str]:
-    """Puts the open files in order that bubblewrap and the shell get; returns the command that says which."""
-    given = _Descriptors(first)
-    script, calls = contents
-    settings = given.add(script)
+    """Opens the files that bubblewrap and the shell get; returns the command that says which they are."""
+    settings = given.add(environment_script(environment))
     assert settings == ENVIRONMENT_FD
     etc = {path: given.add(content) for path, content in files(sandbox).items()}
-    words = options(host, sandbox, etc, given.add(calls))
+    calls = given.add(seccomp.program(os.uname().machine))
+    words = options(host, sandbox, etc, calls)
     told = given.add(b"".join(word.encode() + b"\0" for word in words))
-    given.arrange()
     # By a descriptor, because argv is shown to everyone and names paths of the host.
     return [host.bwrap, "--args", str(told), "--", *steps(host, sandbox)]
 
 
 class _Descriptors:
-    """The open files of a new program: numbered from 0 in the order they are given, and no others."""
+    """The open files of a new program: numbered from 0 in the order they are given, and no others.
+
+    Those that were made for it are closed at the end of the block.
+    """
 
     def __init__(self, first: Sequence[int]) -> None:
         assert len(first) == RELEASE_FD + 1
+        self.release = first[RELEASE_FD]
         self._given = list(first)
+        self._first = len(first)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for fd in self._given[self._first :]:
+            os.close(fd)
 
     def add(self, content: bytes) -> int:
         """A file in memory; returns the number that it will have."""

@@ -72,10 +72,11 @@ def main() -> None:
     sys.path.append(sys.argv[1])
     import gc
 
-    # Loaded here, so that every fork has it.
+    # Loaded and worked out here, so that every fork has it.
     import corral.engines.local.proxy
-    import corral.engines.local.supervisor  # noqa: F401
+    import corral.engines.local.supervisor
 
+    corral.engines.local.supervisor.warm_up()
     # What is loaded now is not looked at again: the pages stay shared.
     gc.collect()
     gc.freeze()

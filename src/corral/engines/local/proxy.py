@@ -131,7 +131,8 @@ class Proxy:
         self._selector.register(self._awake, selectors.EVENT_READ)
         looked = time.monotonic()
         while True:
-            for key, events in self._selector.select(_LOOK_SECONDS):
+            # Nobody is looked after where nobody is: a door that is not used costs nothing.
+            for key, events in self._selector.select(_LOOK_SECONDS if self._tunnels else None):
                 if key.fileobj is self._listener:
                     self._accept()
                 elif key.fileobj is self._awake:

@@ -13,9 +13,10 @@ import signal
 import socket
 import time
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
-from corral.engines.local import bare, launch, layout, records, tally
+from corral.engines.local import bare, launch, layout, records, seccomp, tally
 from corral.engines.local.control import Control, Reply
 from corral.engines.local.disk import DiskWatch
 from corral.engines.local.door import Door
@@ -27,6 +28,7 @@ from corral.engines.local.namespaces import Attempt, NamespaceFailed, open_attem
 from corral.engines.local.replica import Supervised
 from corral.engines.local.sandbox import (
     Bind,
+    Host,
     Mode,
     Sandbox,
     SandboxRefused,
@@ -65,6 +67,18 @@ def supervise(directory: Path, secrets: Sequence[Mapping[str, str]], ready: sock
     supervisor.launch(secrets)
     supervisor.run()
     os.close(lock)
+
+
+def warm_up() -> None:
+    """Works out what is the same for every attempt."""
+    with contextlib.suppress(SandboxRefused, ValueError):  # whoever needs it will hear of it
+        _host()
+        seccomp.program(os.uname().machine)
+
+
+@cache
+def _host() -> Host:
+    return look_at_host()
 
 
 def take_lock(directory: Path) -> int:
@@ -179,22 +193,22 @@ class Supervisor:
         try:
             process: launch.Replica | bare.BareReplica
             if self._shared is None:
-                environment = {**self._environment(replica), **secrets}
+                environment = {**self._environment(replica, None), **secrets}
                 command, workspace = replica.spec.command, self.spec.workspace
                 process = bare.start(command, workspace, environment, stdio=stdio, cgroups=entrances)
             else:
                 sandbox = self._sandbox(replica)
-                environment = {**self._environment(replica), **secrets}
+                environment = {**self._environment(replica, sandbox), **secrets}
                 process = launch.start(
-                    look_at_host(), sandbox, self._shared, environment, stdio=stdio, cgroups=entrances
+                    _host(), sandbox, self._shared, environment, stdio=stdio, cgroups=entrances
                 )
         finally:
             os.close(nothing)
         replica.built(process, lambda: self._ended(replica))
 
-    def _environment(self, replica: Supervised) -> dict[str, str]:
+    def _environment(self, replica: Supervised, sandbox: Sandbox | None) -> dict[str, str]:
         """Without secrets: those are for the command itself."""
-        base = dict(os.environ) if self._shared is None else base_environment(self._sandbox(replica))
+        base = dict(os.environ) if sandbox is None else base_environment(sandbox)
         return {**base, **self._door.variables(), **replica.spec.environment}
 
     def _sandbox(self, replica: Supervised) -> Sandbox:
@@ -265,7 +279,7 @@ class Supervisor:
             raise TypeError("command is a list of words")
         replica = self._one(command)
         terminal = None
-        environment = self._environment(replica)
+        environment = self._environment(replica, None if self._shared is None else self._sandbox(replica))
         if isinstance(size, dict):
             terminal = Size(_number(size, "rows"), _number(size, "columns"))
             environment = {"TERM": "xterm-256color", **environment}
