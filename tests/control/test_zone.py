@@ -336,6 +336,25 @@ async def test_numbers_are_refused_where_only_flavors_are_offered(ground: Ground
     refused(await admin.post("/training", document), 422, field="body.resources")
 
 
+async def test_pool_that_wants_more_isolation_than_slices_have_gets_no_slices(ground: Ground) -> None:
+    admin = ground.campus.admin
+    sliced = {"cpu_milli": 1000, "memory_mib": 1024, "gpu": {"memory_mib": 8192}}
+    running = await ground.submit(admin, "running", resources=sliced)
+    await ground.settle()
+    waiting = await ground.submit(admin, "waiting", resources=sliced)
+    (place,) = made(await admin.get("/pools"))["items"]
+    made(await admin.patch(f"/pools/{place['id']}", {"least_strength": "kernel"}, match="*"))
+    whole = await ground.submit(admin, "whole")
+    await ground.pass_time(10)
+    assert await ground.states(running, waiting, whole) == ["running", "queued", "running"]
+    document = {"name": "x", "command": ["true"], "resources": sliced}
+    problem = refused(await admin.post("/training", document), 422, field="body.resources.gpu")
+    assert "(strength: none), and default wants kernel at least" in problem["errors"][0]["message"]
+    made(await admin.patch(f"/pools/{place['id']}", {"least_strength": "none"}, match="*"))
+    await ground.pass_time(10)
+    assert await ground.state(waiting) == "running"
+
+
 async def test_work_without_isolation_is_refused_once_somebody_else_has_an_account(ground: Ground) -> None:
     zone, database = ground.zone, ground.campus.database
     await zone.scheduler.close()

@@ -23,6 +23,7 @@ from corral.workloads.records import Loaded, apply, load, tell
 from corral.workloads.spec import VERSION, Gpu, Resources, WorkSpec
 from corral.workloads.states import OVER, State, Wanted
 from corral.workloads.tables import workload
+from corral.zones.rules import SLICE_STRENGTH, takes_slices
 from corral.zones.service import local_zone
 from corral.zones.tables import pool
 
@@ -134,6 +135,8 @@ def definite(
     """The document with everything in it that later decisions need: no default is looked up again."""
     resources, flavor = _resources(transaction, caller, spec, node)
     pool_ids = _pool_ids(transaction, spec, zone_id)
+    if resources.gpu is not None and resources.gpu.is_slice:
+        _check_strength(transaction, zone_id, pool_ids)
     own = transaction.scalar(select(user.c.priority).where(user.c.id == caller.user_id))
     if spec.priority is not None and spec.priority > own:
         raise Invalid.field(
@@ -198,6 +201,22 @@ def _pool_ids(transaction: Transaction, spec: WorkSpec, zone_id: str) -> list[st
             )
         chosen.append(known.get(name, name))
     return chosen
+
+
+def _check_strength(transaction: Transaction, zone_id: str, pool_ids: list[str]) -> None:
+    """Slices are never weaker than their pool wants: then there are none."""
+    rows = transaction.rows(
+        select(pool.c.id, pool.c.name, pool.c.least_strength).where(pool.c.zone_id == zone_id)
+    )
+    open_to_it = [row for row in rows if not pool_ids or row.id in pool_ids]
+    if any(takes_slices(row.least_strength) for row in open_to_it):
+        return
+    wants = ", ".join(f"{row.name} wants {row.least_strength}" for row in open_to_it)
+    raise Invalid.field(
+        "body.resources.gpu",
+        f"Nothing keeps slices of a GPU apart here (strength: {SLICE_STRENGTH}), and {wants} at least.",
+        "Ask for whole GPUs or a MIG profile, or use a pool that takes such slices.",
+    )
 
 
 def _ask(wanted: Wanted) -> "Callable[[Transaction, Caller, Loaded], Loaded]":

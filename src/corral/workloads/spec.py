@@ -54,6 +54,11 @@ class Gpu(Input):
             raise ValueError("give one of memory_mib, fraction_milli and profile")
         return self
 
+    @property
+    def is_slice(self) -> bool:
+        """Part of a GPU that nothing but software divides."""
+        return self.memory_mib is not None or self.fraction_milli is not None
+
 
 class Resources(Input):
     """What one replica needs. Numbers are in the unit of the field; text may have its own (`8Gi`, `500m`)."""

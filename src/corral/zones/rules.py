@@ -13,6 +13,18 @@ class DeviceHealth(StrEnum):
     OFFLINE = "offline"
 
 
+# How well slices are kept from each other, weakest first.
+STRENGTHS = ("none", "hook", "driver", "kernel", "hardware")
+# Of a slice in MiB: nothing enforces one yet. An instance of MIG is cut in hardware, and who has a whole
+# device shares it with nobody.
+SLICE_STRENGTH = "none"
+
+
+def takes_slices(least_strength: str) -> bool:
+    """Whether a pool that wants this much of slices takes those that there are."""
+    return STRENGTHS.index(SLICE_STRENGTH) >= STRENGTHS.index(least_strength)
+
+
 @dataclass(frozen=True, slots=True)
 class PoolLabels:
     """The labels that make a node one of a pool; the pool that has none takes all that are left."""

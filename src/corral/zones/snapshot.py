@@ -14,7 +14,7 @@ from corral.core.devices import Device, DeviceMode
 from corral.core.mig import MigGeometry, MigInstance, MigProfile
 from corral.core.nodes import Arrangement, DeviceLink, Node, Pool, Topology
 from corral.store.database import AnyRow, Transaction
-from corral.zones.rules import DeviceHealth
+from corral.zones.rules import DeviceHealth, takes_slices
 from corral.zones.tables import device, node, pool
 
 # On every node and pool of a snapshot, whatever the engine calls it.
@@ -51,6 +51,7 @@ def pools_and_nodes(
         .order_by(device.c.node_id, device.c.index, device.c.id)
     ):
         devices.setdefault(row.node_id, []).append(row)
+    slicing = {row.id for row in pools if takes_slices(row.least_strength)}
     usable = [row for row in nodes if row.state == "ready" or row.name in held_nodes]
     return Ground(
         tuple(_pool(row) for row in pools),
@@ -58,7 +59,7 @@ def pools_and_nodes(
             _node(
                 row,
                 tuple(
-                    _device(one)
+                    _device(one, slices=row.pool_id in slicing)
                     for one in devices.get(row.id, ())
                     if one.health == DeviceHealth.HEALTHY or (row.name, one.id) in held
                 ),
@@ -103,12 +104,16 @@ def _node(row: AnyRow, devices: tuple[Device, ...]) -> Node:
     )
 
 
-def _device(row: AnyRow) -> Device:
+def _device(row: AnyRow, *, slices: bool) -> Device:
+    """Where the pool wants more than slices have, there are none: what is held stays, nothing is added."""
+    mode = DeviceMode(row.mode)
+    if not slices and row.geometry is None:
+        mode = DeviceMode.WHOLE
     return Device(
         id=row.id,
         memory_mib=row.memory_mib,
         model=row.model,
-        mode=DeviceMode(row.mode),
+        mode=mode,
         geometry=None if row.geometry is None else _geometry(row.geometry),
         instances=None if row.instances is None else tuple(MigInstance(**one) for one in row.instances),
     )

@@ -52,14 +52,14 @@ class LocalPlace(Place):
     def __init__(self, directory: Path, **settings: Any) -> None:
         self.directory = directory
         self._listeners: set[str] = set()
-        self._settings: dict[str, Any] = {"simulated_gpus": "2xH100-80GB", "bounds": BOUNDS, **settings}
+        self.settings: dict[str, Any] = {"simulated_gpus": "2xH100-80GB", "bounds": BOUNDS, **settings}
         # Without control groups an ordinary user has no limits: only their own work is taken.
-        self._settings.setdefault("trusted", os.geteuid() != 0)
+        self.settings.setdefault("trusted", os.geteuid() != 0)
         self.engine: LocalEngine = self.another_engine()
 
     def another_engine(self) -> LocalEngine:
         return LocalEngine(
-            self.directory / "data", self.directory / "sockets", node=self.node, **self._settings
+            self.directory / "data", self.directory / "sockets", node=self.node, **self.settings
         )
 
     def run_directory(self, run: str, attempt: int = 1) -> Path:

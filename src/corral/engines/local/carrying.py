@@ -17,6 +17,7 @@ from corral.engines.local.unpack import BadUpload
 
 _MIB = 2**20
 _TIDY_UP = 2  # over so much of its bound a home is not opened again
+_SLACK_MIB = 8  # what was written a moment ago takes its place on the disk later
 
 
 def describe(house: House, starts: Sequence[Start], *, refused: bool) -> Spec:
@@ -44,7 +45,8 @@ def _home(house: House, owner: str) -> Home:
     """Work that begins while the home is over its bound may tidy up: it must not let it grow."""
     place, count = house.workspaces.home(owner), house.workspaces.home_count(owner)
     most = house.settings.home_mib
-    return Home(place, most and max(most, read_count(count) or 0), count)
+    held = read_count(count) or 0
+    return Home(place, held + _SLACK_MIB if most and held > most else most, count)
 
 
 def carry_out(
@@ -73,10 +75,10 @@ def _prepare(house: House, spec: Spec, starts: Sequence[Start]) -> str | None:
         house.workspaces.provide(task.workspace, spec.uid, task.upload, most_bytes)
         if task.home:
             house.workspaces.provide_home(task.owner, spec.uid)
-            most = house.settings.home_mib
-            if spec.home_mib > most * _TIDY_UP:
-                held = f"its owner's home was last found to hold {spec.home_mib} MiB, its limit is {most} MiB"
-                return f"{held}: an administrator has to remove files there or to raise home_mib"
+            most, held = house.settings.home_mib, read_count(house.workspaces.home_count(task.owner)) or 0
+            if most and held > most * _TIDY_UP:
+                found = f"its owner's home was last found to hold {held} MiB, its limit is {most} MiB"
+                return f"{found}: an administrator has to remove files there or to raise home_mib"
         if spec.runtime is not None and not Path(spec.runtime).is_dir():
             return "its runtime is no longer there: build it again"
         if task.builds and house.ground.tools.uv is None:
