@@ -6,13 +6,18 @@ It has control groups of version 2 only, a clock that can be set, and can be res
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pynvml
+
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_SECONDS = 120
+ORDINARY_UID = 54321
+_NOT_NEEDED = shutil.ignore_patterns("__pycache__")
 
 INIT = """\
 #!/bin/sh
@@ -25,22 +30,45 @@ mount -t tmpfs shm /dev/shm
 mount -t devpts pts /dev/pts
 mount -t hostfs none /mnt -o {shared}
 mount -t cgroup2 none /sys/fs/cgroup
-cd {root} && PYTHONDONTWRITEBYTECODE=1 {python} -m tests.soak.guest {scene} 2>&1
+cd {root} && PYTHONDONTWRITEBYTECODE=1 {command} 2>&1
 echo o > /proc/sysrq-trigger
 sleep 60
 """
 
 
+# What root does for somebody who is to run work with limits, where no systemd does it.
+HAND_OVER = (
+    "echo '+cpu +memory +pids +io' > /sys/fs/cgroup/cgroup.subtree_control",
+    "mkdir /sys/fs/cgroup/corral.service",
+    f"chown -R {ORDINARY_UID} /sys/fs/cgroup/corral.service",
+    "echo $$ > /sys/fs/cgroup/corral.service/cgroup.procs",
+)
+
+
 def play(scene: str, shared: Path) -> dict[str, Any]:
-    """Boots, plays a scene of `guest.py` and switches off, as a power cut does. `shared` is its /mnt."""
+    """Boots, plays a scene of `guest.py` as root and switches off, as a power cut does."""
+    return _boot(scene, shared, ROOT, f"{shlex.quote(sys.executable)} -m tests.soak.guest {scene}")
+
+
+def play_as_user(scene: str, shared: Path) -> dict[str, Any]:
+    """The same as an ordinary user, with the system's Python and with copies that everyone may read."""
+    for package in ("core", "accelerators", "engines"):
+        shutil.copytree(ROOT / "src" / "corral" / package, shared / "corral" / package, ignore=_NOT_NEEDED)
+    shutil.copy(ROOT / "src" / "corral" / "__init__.py", shared / "corral")
+    shutil.copytree(ROOT / "sdk" / "src" / "corral_sdk", shared / "corral_sdk", ignore=_NOT_NEEDED)
+    shutil.copy(pynvml.__file__, shared)
+    shutil.copytree(ROOT / "tests" / "soak", shared / "tests" / "soak", ignore=_NOT_NEEDED)
+    become = f"setpriv --reuid {ORDINARY_UID} --regid {ORDINARY_UID} --clear-groups"
+    command = f"HOME=/run {become} /usr/bin/python3 -m tests.soak.guest {scene}"
+    made = f"mkdir /run/user && chown {ORDINARY_UID} /run/user"
+    return _boot(scene, shared, Path("/mnt"), " && ".join((made, *HAND_OVER, command)))
+
+
+def _boot(scene: str, shared: Path, root: Path, command: str) -> dict[str, Any]:
+    """`shared` is the machine's /mnt."""
     init = shared / "init.sh"
     init.write_text(
-        INIT.format(
-            shared=shlex.quote(str(shared)),
-            root=shlex.quote(str(ROOT)),
-            python=shlex.quote(sys.executable),
-            scene=scene,
-        )
+        INIT.format(shared=shlex.quote(str(shared)), root=shlex.quote(str(root)), command=command)
     )
     init.chmod(0o755)
     done = subprocess.run(

@@ -2,12 +2,13 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.soak.machine import play
+from tests.soak.machine import play, play_as_user
 
 
 @pytest.fixture
@@ -18,8 +19,10 @@ def shared() -> Iterator[Path]:
     shutil.rmtree(directory)
 
 
-def test_limits_hold_under_version_2(shared: Path) -> None:
-    told = play("limits", shared)
+@pytest.mark.parametrize("player", [play, play_as_user], ids=["root", "user"])
+def test_limits_hold_under_version_2(shared: Path, player: Callable[[str, Path], dict[str, Any]]) -> None:
+    """An ordinary user has them where a group was handed over."""
+    told = player("limits", shared)
     assert told["notes"] == []
     assert told["own"] == "0::/corral.service/server"
     assert told["bomb"] == ["failed", "out of memory at its limit of 64 MiB", True]

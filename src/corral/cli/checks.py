@@ -16,6 +16,7 @@ from typing import Literal
 
 from corral.accelerators.machine import detect_machine
 from corral.engines.local import probe
+from corral.engines.local.group_bases import missing_limits
 from corral.server.lock import running_corral
 from corral.server.ports import PortError, listen, listeners_on
 from corral.server.settings import Settings
@@ -103,33 +104,25 @@ def _sandbox() -> Check:
 
 
 def _cgroups() -> Check:
-    root = Path("/sys/fs/cgroup")
-    if os.geteuid() != 0 and not _has_own_group(root):
+    missing = missing_limits()
+    if missing:
+        found = f"{', '.join(missing)} of work can be neither limited nor counted"
         return Check(
-            "cgroups",
-            "warn",
-            "none is ours: workloads cannot be limited",
-            "Run Corral as root, or: systemd-run --user --scope -p Delegate=yes corral up",
+            "cgroups", "warn", f"{found}: only one trusted person's work is taken", _how_to_get_them()
         )
+    root = Path("/sys/fs/cgroup")
     if (root / "cgroup.controllers").exists():
         return Check("cgroups", "ok", "version 2")
-    if (root / "memory").is_dir():
-        hybrid = " (version 2 beside it)" if (root / "unified").is_dir() else ""
-        return Check("cgroups", "ok", f"version 1{hybrid}")
-    return Check(
-        "cgroups", "warn", "not mounted: workloads cannot be limited", "Mount cgroup2 on /sys/fs/cgroup."
-    )
+    hybrid = " (version 2 beside it)" if (root / "unified").is_dir() else ""
+    return Check("cgroups", "ok", f"version 1{hybrid}")
 
 
-def _has_own_group(root: Path) -> bool:
-    """Whether the group that this process is in was handed to its user."""
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
-        hierarchy, controllers, path = line.split(":", 2)
-        if hierarchy == "0" or "memory" in controllers.split(","):
-            tree = root if hierarchy == "0" else root / "memory"
-            if os.access(f"{tree}{path}", os.W_OK):
-                return True
-    return False
+def _how_to_get_them() -> str:
+    if os.geteuid() == 0:
+        return "Mount /sys/fs/cgroup so that it can be written; in a container, hand it a group of its own."
+    if Path("/run/systemd/system").is_dir():
+        return "Start it with a group of its own: systemd-run --user --scope -p Delegate=yes corral up"
+    return "Run Corral as root, or let root hand over a group (docs/local-engine.md, Limits)."
 
 
 def _machine() -> Iterable[Check]:

@@ -85,3 +85,16 @@ def test_without_groups_nothing_is_limited_or_counted() -> None:
     group.kill()
     assert (group.counters(), group.entrances, group.processes()) == ({}, (), [])
     assert group.remove()
+
+
+def test_missing_limits_are_found_by_looking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "memory").mkdir()
+    group = tmp_path / "unified" / "user"
+    group.mkdir(parents=True)
+    monkeypatch.setattr(group_bases, "_parse_own", lambda _: {"memory": "/", "": "/user"})
+    mounts = {"memory": ("/", f"{tmp_path}/memory"), "": ("/", f"{tmp_path}/unified")}
+    monkeypatch.setattr(group_bases, "_parse_mounts", lambda _: mounts)
+    assert group_bases.missing_limits() == ("cpu", "pids")
+    (group / "cgroup.subtree_control").touch()
+    (group / "cgroup.controllers").write_text("pids io\n")
+    assert group_bases.missing_limits() == ("cpu",)

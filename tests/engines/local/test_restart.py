@@ -92,7 +92,8 @@ async def test_run_that_was_told_to_go_is_still_leaving_after_a_restart(local: L
 async def test_two_engines_start_a_run_once(local: LocalPlace) -> None:
     start = local.sized("a", "sh", "-c", "echo started >> starts; sleep 0.2")
     other = local.another_engine()
-    await other.inventory()
+    for engine in (local.engine, other):
+        await engine.inventory()  # who opens a directory tidies up in it
     await asyncio.gather(local.engine.start([start]), other.start([start]))
     ended = await local.reach("a", RunPhase.ENDED)
     assert ended.ending is Ending.SUCCEEDED

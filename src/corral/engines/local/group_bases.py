@@ -72,6 +72,23 @@ def prepare_bases(name: str) -> Bases:
     return Bases(directories, controls)
 
 
+def missing_limits() -> tuple[str, ...]:
+    """Limits that could not be set here, found without making or moving anything."""
+    own = _parse_own(Path("/proc/self/cgroup").read_text())
+    mounts = _parse_mounts(Path("/proc/self/mountinfo").read_text())
+    there = {name for name in NEEDED if _is_ours(_place(own, mounts, name))}
+    unified = _place(own, mounts, "")
+    if unified is not None and unified.name == LEAF:
+        unified = unified.parent
+    if unified is not None and _is_ours(unified) and os.access(unified / "cgroup.subtree_control", os.W_OK):
+        there |= set((unified / "cgroup.controllers").read_text().split())
+    return tuple(name for name in NEEDED if name not in there)
+
+
+def _is_ours(place: Path | None) -> bool:
+    return place is not None and os.access(place, os.W_OK)
+
+
 def _parse_own(text: str) -> dict[str, str]:
     """Our group by controller; that of version 2 under the empty name."""
     own: dict[str, str] = {}

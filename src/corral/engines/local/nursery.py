@@ -74,9 +74,10 @@ def main() -> None:
 
     # Loaded and worked out here, so that every fork has it.
     import corral.engines.local.proxy
-    import corral.engines.local.supervisor
+    import corral.engines.local.supervisor  # noqa: F401
+    from corral.engines.local.building import warm_up
 
-    corral.engines.local.supervisor.warm_up()
+    warm_up()
     # What is loaded now is not looked at again: the pages stay shared.
     gc.collect()
     gc.freeze()

@@ -13,10 +13,10 @@ import signal
 import socket
 import time
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 
-from corral.engines.local import bare, launch, layout, records, seccomp, tally
+from corral.engines.local import layout, records, tally
+from corral.engines.local.building import Builder
 from corral.engines.local.control import Control, Reply
 from corral.engines.local.disk import DiskWatch
 from corral.engines.local.door import Door
@@ -24,26 +24,16 @@ from corral.engines.local.enter import Size
 from corral.engines.local.group_bases import bases_from
 from corral.engines.local.groups import Group, Limits
 from corral.engines.local.loop import Clock, Loop, boot_time
-from corral.engines.local.namespaces import Attempt, NamespaceFailed, open_attempt
+from corral.engines.local.namespaces import NamespaceFailed
 from corral.engines.local.replica import Supervised
-from corral.engines.local.sandbox import (
-    Bind,
-    Host,
-    Mode,
-    Sandbox,
-    SandboxRefused,
-    base_environment,
-    interpreter_bind,
-    look_at_host,
-)
-from corral.engines.local.spec import NO_SANDBOX, Spec, spec_from
+from corral.engines.local.sandbox import SandboxRefused
+from corral.engines.local.spec import Spec, spec_from
 from corral.engines.local.visits import Visits
 
 TIME_LIMIT_GRACE_SECONDS = 10
 SHUTDOWN_GRACE_SECONDS = 20
 _REMOVE_TRIES = 40
 _REMOVE_PAUSE_SECONDS = 0.005
-_SHM_SHARE = 2  # /dev/shm may hold half of the memory
 
 
 class NotStarted(Exception):
@@ -67,18 +57,6 @@ def supervise(directory: Path, secrets: Sequence[Mapping[str, str]], ready: sock
     supervisor.launch(secrets)
     supervisor.run()
     os.close(lock)
-
-
-def warm_up() -> None:
-    """Works out what is the same for every attempt."""
-    with contextlib.suppress(SandboxRefused, ValueError):  # whoever needs it will hear of it
-        _host()
-        seccomp.program(os.uname().machine)
-
-
-@cache
-def _host() -> Host:
-    return look_at_host()
 
 
 def take_lock(directory: Path) -> int:
@@ -110,9 +88,9 @@ class Supervisor:
         self._loop = Loop()
         self._clock = Clock()
         self._bases = bases_from(spec.groups)
-        self._shared: Attempt | None = None
         self._visits = Visits(self._loop, spec)
         self._door = Door(self._loop, spec, Group(self._bases, layout.door_group_name(spec.attempt)))
+        self._builder = Builder(spec, self._door)
         self._disk: DiskWatch | None = None
         self._journal = -1
         self._control: Control
@@ -152,9 +130,7 @@ class Supervisor:
     def launch(self, secrets: Sequence[Mapping[str, str]]) -> None:
         """Builds every replica, then lets all begin; if one cannot be built, none begins."""
         try:
-            if self.spec.mode != NO_SANDBOX:
-                self._shared = self._visits.shared = self._open_shared()
-                self._door.open(self._shared)
+            self._visits.shared = self._builder.open_shared()
             for replica, secret in zip(self.replicas, secrets, strict=True):
                 self._build(replica, secret)
         except (OSError, SandboxRefused, NamespaceFailed) as error:
@@ -178,61 +154,10 @@ class Supervisor:
         self._remove_groups()
         shutil.rmtree(self._sockets, ignore_errors=True)
 
-    def _open_shared(self) -> Attempt:
-        shm = self._sockets / "shm"
-        shm.mkdir(exist_ok=True)
-        memory_mib = sum(replica.memory_mib for replica in self.spec.replicas)
-        mode = Mode(self.spec.mode)
-        return open_attempt(mode, str(shm), max(1, memory_mib // _SHM_SHARE), out_door=self.spec.network)
-
     def _build(self, replica: Supervised, secrets: Mapping[str, str]) -> None:
-        output = replica.output_descriptor
-        nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-        stdio = (nothing, output, output)
         entrances = replica.group.entrances
-        try:
-            process: launch.Replica | bare.BareReplica
-            if self._shared is None:
-                environment = {**self._environment(replica, None), **secrets}
-                command, workspace = replica.spec.command, self.spec.workspace
-                process = bare.start(command, workspace, environment, stdio=stdio, cgroups=entrances)
-            else:
-                sandbox = self._sandbox(replica)
-                environment = {**self._environment(replica, sandbox), **secrets}
-                process = launch.start(
-                    _host(), sandbox, self._shared, environment, stdio=stdio, cgroups=entrances
-                )
-        finally:
-            os.close(nothing)
+        process = self._builder.build(replica.index, secrets, replica.output_descriptor, entrances)
         replica.built(process, lambda: self._ended(replica))
-
-    def _environment(self, replica: Supervised, sandbox: Sandbox | None) -> dict[str, str]:
-        """Without secrets: those are for the command itself."""
-        base = dict(os.environ) if sandbox is None else base_environment(sandbox)
-        return {**base, **self._door.variables(), **replica.spec.environment}
-
-    def _sandbox(self, replica: Supervised) -> Sandbox:
-        # A socket takes connections also where nothing can be written: it can be used, not replaced.
-        binds = [Bind(str(self._sockets / str(replica.index)), layout.INSIDE_RUNTIME)]
-        binds += [Bind(source, target) for source, target in self.spec.shown]
-        if self.spec.builds is not None:
-            # An environment works only where it was made; there its users find it, too.
-            binds.append(Bind(self.spec.workspace, self.spec.workspace, writable=True))
-        if self.spec.runtime is not None and (interpreter := interpreter_bind(self.spec.runtime)):
-            binds.append(interpreter)
-        return Sandbox(
-            mode=Mode(self.spec.mode),
-            uid=self.spec.uid,
-            gid=self.spec.gid,
-            hostname=layout.group_name(self.spec.attempt, replica.index)[-63:].strip("-."),
-            command=replica.spec.command,
-            workspace=self.spec.workspace,
-            shm=str(self._sockets / "shm"),
-            home=self.spec.home,
-            runtime=self.spec.runtime,
-            binds=tuple(binds),
-            devices=replica.spec.devices,
-        )
 
     def _ended(self, replica: Supervised) -> None:
         def write_down() -> None:
@@ -279,7 +204,7 @@ class Supervisor:
             raise TypeError("command is a list of words")
         replica = self._one(command)
         terminal = None
-        environment = self._environment(replica, None if self._shared is None else self._sandbox(replica))
+        environment = self._builder.environment(replica.index)
         if isinstance(size, dict):
             terminal = Size(_number(size, "rows"), _number(size, "columns"))
             environment = {"TERM": "xterm-256color", **environment}
