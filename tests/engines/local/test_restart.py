@@ -15,7 +15,7 @@ import pytest
 from corral.engines.interface import Ending, RunPhase
 from corral.engines.local import records
 from tests.engines.engine_suite import Reader, everything
-from tests.engines.local.places import LIMIT_SECONDS, LocalPlace, local_place
+from tests.engines.local.places import LocalPlace, local_place
 
 ROOT = Path(__file__).resolve().parents[3]
 COUNT_STARTS = "echo started >> starts; echo begun; while [ ! -f go ]; do sleep 0.02; done; echo ready"
@@ -58,8 +58,7 @@ async def test_ending_without_corral_is_told_exactly_as_it_was(local: LocalPlace
     host = await asyncio.to_thread(start_host, local, "sh", "-c", "sleep 0.3; exit 7")
     host.kill()
     host.communicate()
-    pid = local.supervisor("a")
-    await wait_until_dead(pid)
+    await local.supervisors_gone()
     ended = (await everything(local.engine))["a"]
     assert (ended.phase, ended.exit_code) == (RunPhase.ENDED, 7)
     await local.forget_what_was_told()
@@ -71,12 +70,6 @@ async def test_ending_without_corral_is_told_exactly_as_it_was(local: LocalPlace
     assert await everything(local.engine) == {}
     await local.engine.start([local.sized("a", "true")])
     assert await everything(local.engine) == {}
-
-
-async def wait_until_dead(pid: int) -> None:
-    async with asyncio.timeout(LIMIT_SECONDS):
-        while Path(f"/proc/{pid}").exists():  # noqa: ASYNC110, ASYNC240 - not a child of ours
-            await asyncio.sleep(0.01)
 
 
 async def test_run_that_was_told_to_go_is_still_leaving_after_a_restart(local: LocalPlace) -> None:

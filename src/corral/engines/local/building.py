@@ -37,7 +37,7 @@ def _host() -> Host:
 
 
 class Builder:
-    """`shared` are the namespaces of the attempt; without a sandbox there are none."""
+    """Keeps the namespaces of the attempt once they are open; without a sandbox there are none."""
 
     def __init__(self, spec: Spec, door: Door) -> None:
         self._spec = spec

@@ -222,8 +222,9 @@ def count_few(path: str, most: int) -> int | None:
     """
     used, left = 0, most
     linked: set[int] = set()
-    waiting = [os.open(path, _DIRECTORY)]
+    waiting: list[int] = []
     try:
+        waiting.append(os.open(path, _DIRECTORY))
         while waiting:
             descriptor = waiting.pop()
             try:
@@ -262,5 +263,8 @@ def read_count(path: Path, youngest_seconds: float | None = None) -> int | None:
 
 
 def _free_mib(path: str) -> int:
-    found = os.statvfs(path)
+    try:
+        found = os.statvfs(path)
+    except OSError:  # somebody removed it: there is nothing to bound, and what runs goes on
+        return 0
     return found.f_bfree * found.f_frsize // _MIB
