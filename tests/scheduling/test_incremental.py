@@ -221,3 +221,18 @@ def test_what_is_not_there_cannot_be_dropped() -> None:
         engine.drop_workload("ghost")
     with pytest.raises(Conflict, match="no node ghost"):
         engine.drop_node("ghost")
+
+
+def test_nodes_that_come_and_go_leave_every_scenario_as_a_new_engine_sees_it() -> None:
+    for scenario in load_scenarios():
+        snapshot = settle(scenario.snapshot, schedule(scenario.snapshot, scenario.config, scenario.actions))
+        engine = Engine(snapshot, scenario.config)
+        engine.plan(snapshot.now)
+        first = snapshot.nodes[0]
+        # Before all others, behind the first one and behind all: every number may change.
+        more = tuple(replace(first, name=name) for name in ("!", f"{first.name}!", "~"))
+        for nodes in ((*snapshot.nodes, *more), (*snapshot.nodes, more[1]), snapshot.nodes):
+            later = replace(snapshot, nodes=nodes)
+            tell(engine, engine.snapshot(snapshot.now), later)
+            told = engine.plan(later.now, scenario.actions, later.claims)
+            assert told == schedule(later, scenario.config, scenario.actions), scenario.name

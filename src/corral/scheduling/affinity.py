@@ -52,6 +52,13 @@ class Neighbours:
         for term in self._known_about(items):
             _ties(work).about.append(term)
 
+    def renumber(self, before: Integers) -> None:
+        """`before` has the number that each node had, -1 for those that are new."""
+        self._nodes = len(before)
+        for term in self._terms.values():
+            term.members.renumber(before)
+            term.holders.renumber(before)
+
     def part(self, work: WorkState) -> None:
         """Unties a workload that has left the board."""
         for item in work.workload.labels.items():

@@ -123,6 +123,15 @@ class Board:
         self._changed(number)
         self.tainted = _tainted(self.nodes)
 
+    def renumber(self, nodes: list[NodeState]) -> None:
+        """Goes on with these nodes, numbered in their order; between cycles."""
+        self.nodes = nodes
+        for number, node in enumerate(nodes):
+            node.index = number
+        self.dirty.clear()
+        self._promised.clear()
+        self.tainted = _tainted(nodes)
+
     def adopt(self, slot: Slot, spot: Spot, phase: Phase) -> None:
         """Puts down what the snapshot says; not a move."""
         slot.base, slot.base_phase = spot, phase

@@ -7,7 +7,9 @@ from corral.core.nodes import Node, Pool
 from corral.core.plans import Action, Reason, ReasonKind, SearchResult
 from corral.core.queues import Queue
 from corral.core.resources import NOTHING, Amount
+from corral.core.workloads import Workload
 from corral.scheduling.board import Board
+from corral.scheduling.census import Census
 from corral.scheduling.config import Config
 from corral.scheduling.guards import Guard, Reserved, shielded
 from corral.scheduling.lists import Lists
@@ -38,12 +40,14 @@ class Cycle:
         self.placer = Placer(self.board, pool, mix)
         self.tree = Tree(queues, pool.name)
         self.roster = Roster(self.board, self.tree)
+        self._census = Census(self.board)
         self._total = _total(self.board)
         self._divided = False
         self._begin(0)
 
     def begin(self, now: int) -> None:
         """Opens a cycle: fair shares are those of what runs and waits now."""
+        self.settle()
         self._begin(now)
         self.placer.begin()
         if not self._divided:
@@ -64,6 +68,11 @@ class Cycle:
         """Closes a cycle: everything it decided is in its plan, and the board is as it was."""
         self.board.undo(0)
 
+    def read(self, workload: Workload) -> Entry:
+        """A workload as it would be put on the board."""
+        self.settle()
+        return self.roster.read(workload)
+
     def put(self, entry: Entry) -> None:
         """Takes in a workload that the roster has read; between cycles."""
         self.roster.put(entry)
@@ -76,10 +85,30 @@ class Cycle:
 
     def change_node(self, node: Node) -> None:
         """Takes over what a node says of itself now; its name and devices are as before."""
+        self.settle()
         self.board.change(self.roster.node_number(node.name), node)
         self.placer.look_again()
         self._total = _total(self.board)
         self._divided = False
+
+    def add_node(self, node: Node) -> bool:
+        """A node joins, in time for the next that looks; False if it has devices of a kind not seen here."""
+        return self._census.add(node)
+
+    def drop_node(self, name: str) -> bool:
+        """An empty node leaves; False if something is on it, or no other has such devices."""
+        if self._census.awaits(name):
+            self.settle()
+        return self._census.drop(self.board.nodes[self.roster.node_number(name)])
+
+    def settle(self) -> None:
+        """Takes in the nodes that joined, and lets go those that left, all at once."""
+        numbers = self._census.settle(self.board)
+        if numbers is not None:
+            self.roster.renumber(*numbers)
+            self.placer.renumber()
+            self._total = _total(self.board)
+            self._divided = False
 
     def change_queues(self, queues: Iterable[Queue]) -> bool:
         """Takes over other numbers for the same tree of queues; False if it is another tree."""

@@ -47,7 +47,7 @@ def schedule(
 
 
 class Engine:
-    """One cluster, pool by pool. A pool whose nodes come, go or get other devices is built anew."""
+    """One cluster, pool by pool. A pool is built anew where nodes get other devices or new kinds of them."""
 
     def __init__(self, snapshot: Snapshot, config: Config | None = None) -> None:
         self._config = config or Config()
@@ -89,7 +89,7 @@ class Engine:
         pool = self._choice.wanted_in(workload)
         cycle = self._cycles.get(pool)
         # Read first: what is wrong with it is refused before anything changes.
-        entry = cycle.roster.read(workload) if cycle is not None else None
+        entry = cycle.read(workload) if cycle is not None else None
         self._forget(workload.name)
         if cycle is not None and entry is not None:
             cycle.put(entry)
@@ -118,6 +118,8 @@ class Engine:
         if cycle is not None and before is not None and was_in == pool and before.devices == node.devices:
             cycle.change_node(node)
             return
+        if cycle is not None and before is None and cycle.add_node(node):
+            return
         self._cycles.pop(pool, None)
         if was_in is not None and was_in != pool:
             self._cycles.pop(was_in, None)
@@ -127,14 +129,20 @@ class Engine:
         """A node is gone; what ran on it was told of before."""
         if name not in self._nodes:
             raise Conflict(f"There is no node {name}.", "Drop each node once.")
-        for workload in self._workloads.values():
-            if any(replica.node == name for replica in replicas_of(workload)):
-                raise Conflict(
-                    f"{workload.name} still has a replica on {name}.", "Tell what became of it first."
-                )
+        pool = self._pool_of_node[name]
+        cycle = self._cycles.get(pool)
+        if cycle is None or not cycle.drop_node(name):
+            self._refuse_in_use(name)
+            self._cycles.pop(pool, None)
         self._choice.forget()
-        del self._nodes[name]
-        self._cycles.pop(self._pool_of_node.pop(name), None)
+        del self._nodes[name], self._pool_of_node[name]
+
+    def _refuse_in_use(self, node: str) -> None:
+        for workload in self._workloads.values():
+            if any(replica.node == node for replica in replicas_of(workload)):
+                raise Conflict(
+                    f"{workload.name} still has a replica on {node}.", "Tell what became of it first."
+                )
 
     def set_queues(self, queues: Iterable[Queue]) -> None:
         """The queues changed: guarantees, limits, weights, usage; with another tree, pools are built anew."""
@@ -158,7 +166,9 @@ class Engine:
         """The mix with what is learnt from it and from what is free in the pool now."""
         if pool not in self._pools:
             raise ValueError(f"there is no pool {pool!r}")
-        return self._cycle(pool).placer.learn(mix)
+        cycle = self._cycle(pool)
+        cycle.settle()
+        return cycle.placer.learn(mix)
 
     def plan(
         self,
@@ -242,4 +252,4 @@ class Engine:
                 self._pool_of_work[name] = pool
                 cycle = self._cycles.get(pool)
                 if cycle is not None:
-                    cycle.put(cycle.roster.read(workload))
+                    cycle.put(cycle.read(workload))

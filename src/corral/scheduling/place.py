@@ -34,6 +34,7 @@ class Placer:
         self._stock: Stock | None = None
         self._room: Room | None = None
         self._considered = False
+        self._renumbered = False
         self.exchanging = True  # whether who was promised devices may get others of the same node
         self.look_again()
 
@@ -44,6 +45,11 @@ class Placer:
         self.levels = Levels(self._pool, [node.node for node in self._board.nodes])
         self.capacity = Capacity(self._scores_of, self._look)
         self._gatherer = Gatherer(self._board, self.levels, self.capacity, spread=self._spread)
+
+    def renumber(self) -> None:
+        """Forgets all that hangs on the numbers of nodes."""
+        self._renumbered = True
+        self.look_again()
 
     def begin(self) -> None:
         """Opens a cycle: what was not learnt before is learnt from what is free now."""
@@ -225,7 +231,8 @@ class Placer:
     def _look(self) -> Stock:
         """Brings the arrays up to date, or makes them."""
         stock = self._stock
-        if stock is None or len(stock.conditions) > _MOST_CONDITIONS:
+        if stock is None or self._renumbered or len(stock.conditions) > _MOST_CONDITIONS:
+            self._renumbered = False
             fresh = Stock(self._board)
             # Who remembers a state of the arrays by their changes must not take the new ones for it.
             fresh.changes = 0 if stock is None else stock.changes + 1

@@ -13,6 +13,7 @@ from corral.scheduling.board import Board
 from corral.scheduling.kinds import Lines
 from corral.scheduling.mig import Carving
 from corral.scheduling.requests import RequestClass, request_key, type_key
+from corral.scheduling.ties import Integers
 from corral.scheduling.tree import QueueState, Tree
 from corral.scheduling.work import HOLDING, GroupState, Phase, Slot, Spot, WorkState, total_of
 
@@ -42,11 +43,8 @@ class Roster:
         self._holding: dict[QueueState, dict[WorkState, None]] = {}
         self._in_queue: dict[QueueState, dict[WorkState, None]] = {}
         self._classes: dict[type_key, RequestClass] = {}
-        self._node_numbers = {node.node.name: node.index for node in board.nodes}
         self._kinds = {device.kind: device for node in board.nodes for device in node.node.devices}
-        self._device_numbers = [
-            {device.id: number for number, device in enumerate(node.node.devices)} for node in board.nodes
-        ]
+        self._number_nodes()
 
     def __iter__(self) -> Iterator[WorkState]:
         return iter(self.by_name.values())
@@ -65,6 +63,23 @@ class Roster:
     def find_node(self, name: str) -> int | None:
         """The number of a node, or None if it is in another pool."""
         return self._node_numbers.get(name)
+
+    def renumber(self, after: list[int], before: Integers) -> None:
+        """The board's nodes have other numbers: `after` by the former ones, `before` by those of now."""
+        self._number_nodes()
+        self._neighbours.renumber(before)
+        for work in self.by_name.values():
+            for slot in work.slots:
+                spot = slot.base
+                if spot is not None and after[spot.node] != spot.node:
+                    slot.base = Spot(after[spot.node], spot.devices, spot.amount, spot.carvings)
+
+    def _number_nodes(self) -> None:
+        nodes = self._board.nodes
+        self._node_numbers = {node.node.name: node.index for node in nodes}
+        self._device_numbers = [
+            {device.id: number for number, device in enumerate(node.node.devices)} for node in nodes
+        ]
 
     def read(self, workload: Workload, queue: QueueState | None = None) -> Entry:
         """A workload with its spots, not yet on the board; `queue` if it is charged to none of the tree."""

@@ -23,6 +23,11 @@ class Count:
         self.here: Integers = np.zeros(nodes, np.int64)
         self.leaving: Integers = np.zeros(nodes, np.int64)
 
+    def renumber(self, before: Integers) -> None:
+        """`before` has the number that each node had, -1 for those that are new."""
+        self.here = np.where(before >= 0, self.here.take(before, mode="clip"), 0)
+        self.leaving = np.where(before >= 0, self.leaving.take(before, mode="clip"), 0)
+
 
 class Term:
     """One affinity, shared by all workloads that ask for the same of the same neighbours."""

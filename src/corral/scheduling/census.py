@@ -1,0 +1,67 @@
+"""The census: which nodes a pool's board has; those that join and leave between cycles are taken in at once.
+
+Nodes are numbered in the order of their names, and everything about places goes by these numbers. So when
+nodes come or go, what runs gets its new numbers, and only what hangs on all nodes is worked out again.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from corral.core.devices import DeviceKind
+from corral.core.nodes import Node
+from corral.scheduling.board import Board, NodeState
+from corral.scheduling.ties import Integers
+
+
+class Census:
+    """`settle` brings the board up to date."""
+
+    def __init__(self, board: Board) -> None:
+        self._kinds: Counter[DeviceKind] = Counter(
+            device.kind for node in board.nodes for device in node.node.devices
+        )
+        self._joined: dict[str, Node] = {}
+        self._left: set[str] = set()
+
+    def add(self, node: Node) -> bool:
+        """False, and nothing done, if it has devices of a new kind: what work counts for goes by kinds."""
+        if any(device.kind not in self._kinds for device in node.devices):
+            return False
+        self._kinds.update(device.kind for device in node.devices)
+        self._joined[node.name] = node
+        return True
+
+    def drop(self, node: NodeState) -> bool:
+        """False, and nothing done, if it is in use, or has the last devices of a kind."""
+        kinds = Counter(device.kind for device in node.node.devices)
+        if node.used[2] or any(self._kinds[kind] == count for kind, count in kinds.items()):
+            return False
+        self._kinds.subtract(kinds)
+        self._left.add(node.node.name)
+        return True
+
+    def awaits(self, name: str) -> bool:
+        """Whether a node joined that the board does not have yet."""
+        return name in self._joined
+
+    def settle(self, board: Board) -> tuple[list[int], Integers] | None:
+        """The number of each former node now, and the former one of each node; None if nothing changed.
+
+        Who is not there has the number -1.
+        """
+        if not self._joined and not self._left:
+            return None
+        before = board.nodes
+        nodes = [node for node in before if node.node.name not in self._left]
+        nodes += (NodeState(node, -1) for node in self._joined.values())
+        nodes.sort(key=lambda state: state.node.name)
+        former = np.array([node.index for node in nodes], np.int64)
+        after = [-1] * len(before)
+        board.renumber(nodes)
+        for number, index in enumerate(former.tolist()):
+            if index >= 0:
+                after[index] = number
+        self._joined.clear()
+        self._left.clear()
+        return after, former
