@@ -9,9 +9,9 @@ import yaml
 from corral.core.explanations import Explanation, Position
 from corral.core.nodes import Pool
 from corral.core.plans import ReasonKind
-from corral.scheduling.engine import schedule
+from corral.scheduling.engine import Engine, schedule
 from corral.scheduling.explain import advice, details, duration, sentence
-from corral.scheduling.why import why
+from corral.scheduling.why import why, why_in
 from tests.scheduling.scenario import NOW, load_scenarios, read_scenario
 
 SCENARIOS = load_scenarios()
@@ -90,3 +90,17 @@ def test_every_kind_of_reason_has_a_scenario_and_a_sentence() -> None:
 )
 def test_durations_are_said_in_two_units(seconds: int, said: str) -> None:
     assert duration(seconds) == said
+
+
+def test_engine_that_tried_changes_plans_as_before() -> None:
+    tried = 0
+    for scenario in SCENARIOS:
+        snapshot = scenario.snapshot
+        engine = Engine(snapshot, scenario.config)
+        plan = engine.plan(snapshot.now, scenario.actions, snapshot.claims)
+        for each in plan.unplaced[:1]:
+            found = why_in(engine, snapshot, each.workload, scenario.actions)
+            assert found == why(snapshot, each.workload, scenario.config, scenario.actions), scenario.name
+            tried += found is not None and bool(found.changes)
+        assert engine.plan(snapshot.now, scenario.actions, snapshot.claims) == plan, scenario.name
+    assert tried > 20

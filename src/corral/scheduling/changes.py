@@ -150,12 +150,16 @@ def _later(snapshot: Snapshot, until: int) -> Snapshot:
         end = end_after(workload, learnt, workload.running_since, snapshot.now)
         return end is None or end > until
 
-    kept = tuple(
-        _with_groups(each, lambda group: replace(group, replicas=tuple(map(_released, group.replicas))))
-        for each in snapshot.workloads
-        if stays(each)
-    )
+    kept = tuple(_without_leaving(each) for each in snapshot.workloads if stays(each))
     return replace(snapshot, now=until, workloads=kept)
+
+
+def _without_leaving(workload: Workload) -> Workload:
+    if not any(replica.state is ReplicaState.RELEASING for replica in _replicas(workload)):
+        return workload
+    return _with_groups(
+        workload, lambda group: replace(group, replicas=tuple(map(_released, group.replicas)))
+    )
 
 
 def _released(replica: Replica) -> Replica:

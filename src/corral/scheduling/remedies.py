@@ -1,6 +1,6 @@
 """Remedies: which single changes would let a waiting workload run, each the smallest of its kind.
 
-Candidates are read from the cycle; only what is then scheduled, with the change in the snapshot, and found to
+Candidates are read from the cycle; only what is then scheduled, by the engine with the change, and found to
 start more of the workload is a remedy. Nothing is guessed.
 """
 
@@ -20,40 +20,50 @@ from corral.core.changes import (
     UsePool,
     Wait,
 )
-from corral.core.plans import Plan
+from corral.core.plans import Action, Plan
 from corral.core.workloads import ReplicaGroup
 from corral.scheduling.changes import changed
 from corral.scheduling.cycle import Cycle
+from corral.scheduling.engine import Engine
 from corral.scheduling.fit import usable_devices
 from corral.scheduling.reserve import ends_of, find_start
 from corral.scheduling.snapshot import Snapshot
 from corral.scheduling.tree import KINDS, QueueState, resource_of
+from corral.scheduling.trying import tried
 from corral.scheduling.work import Chunk, WorkState
 
 # So many candidates of a kind are tried one by one; in longer series the first is found by halving.
 _ONE_BY_ONE = 8
 
-Replan = Callable[[Snapshot], Plan]
+
+def candidates_of(snapshot: Snapshot, cycle: Cycle, work: WorkState) -> list[Sequence[Change]]:
+    """What might help, by kind, as the cycle stands; of each kind the smaller change comes first."""
+    chunk = work.chunk()
+    return [] if chunk is None else list(_series(snapshot, cycle, chunk))
 
 
 def remedies(
-    snapshot: Snapshot, cycle: Cycle, work: WorkState, plan: Plan, replan: Replan
+    engine: Engine,
+    snapshot: Snapshot,
+    workload: str,
+    candidates: Iterable[Sequence[Change]],
+    plan: Plan,
+    actions: Iterable[Action],
 ) -> tuple[Change, ...]:
-    """What would help, beginning with what its owner can do; empty if no single change does."""
-    chunk = work.chunk()
-    if chunk is None:
-        return ()
-    started = _started(plan, work.name)
+    """What would help, beginning with what its owner can do; empty if no single change does.
+
+    The engine knows the snapshot, of which `plan` is the plan, and no cycle of it is open.
+    """
+    chosen, started = tuple(actions), _started(plan, workload)
 
     def helps(change: Change) -> bool:
-        return _started(replan(changed(snapshot, work.name, change)), work.name) > started
+        other = changed(snapshot, workload, change)
+        with tried(engine, snapshot, other):
+            replanned = engine.plan(other.now, chosen, reasons=False)
+        return _started(replanned, workload) > started
 
-    found: list[Change] = []
-    for candidates in _series(snapshot, cycle, chunk):
-        first = _first(candidates, helps)
-        if first is not None:
-            found.append(first)
-    return tuple(found)
+    firsts = (_first(series, helps) for series in candidates)
+    return tuple(change for change in firsts if change is not None)
 
 
 def _first(candidates: Sequence[Change], helps: Callable[[Change], bool]) -> Change | None:
@@ -74,7 +84,6 @@ def _started(plan: Plan, workload: str) -> int:
 
 
 def _series(snapshot: Snapshot, cycle: Cycle, chunk: Chunk) -> Iterator[Sequence[Change]]:
-    """Candidates by kind; of each kind the smaller change comes first."""
     work = chunk.work
     group = _group_of(chunk)
     idle = not any(slot.base is not None for slot in work.slots)

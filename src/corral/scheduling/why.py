@@ -1,16 +1,17 @@
 """Why: the explanation of one waiting workload, made from a cycle that has run."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from corral.core.explanations import Explanation, Position
 from corral.core.plans import ALL_ACTIONS, Action
 from corral.scheduling.config import Config
 from corral.scheduling.cycle import Cycle
-from corral.scheduling.engine import Engine, schedule
+from corral.scheduling.engine import Engine
 from corral.scheduling.estimates import estimate
 from corral.scheduling.order import Order
 from corral.scheduling.outcome import plan_of
-from corral.scheduling.remedies import remedies
+from corral.scheduling.remedies import candidates_of, remedies
 from corral.scheduling.snapshot import Snapshot
 from corral.scheduling.work import WorkState
 
@@ -19,18 +20,17 @@ def why(
     snapshot: Snapshot, workload: str, config: Config | None = None, actions: Iterable[Action] = ALL_ACTIONS
 ) -> Explanation | None:
     """Why `workload` waits, where it stands and what would help; None if it does not wait."""
-    return why_in(Engine(snapshot, config), snapshot, workload, config, actions)
+    return why_in(Engine(snapshot, config), snapshot, workload, actions)
 
 
 def why_in(
     engine: Engine,
     snapshot: Snapshot,
     workload: str,
-    config: Config | None = None,
     actions: Iterable[Action] = ALL_ACTIONS,
 ) -> Explanation | None:
     """The same of an engine that knows `snapshot` already."""
-    settings, chosen = config or Config(), tuple(actions)
+    chosen = tuple(actions)
     with engine.played(snapshot.now, chosen) as cycles:
         plan = plan_of(cycles, snapshot.claims)
         found = next((each for each in plan.unplaced if each.workload == workload), None)
@@ -39,7 +39,7 @@ def why_in(
         cycle = next(cycle for cycle in cycles if workload in cycle.roster.by_name)
         work = cycle.roster.by_name[workload]
         in_queue, in_pool = positions(cycle, work)
-        return Explanation(
+        told = Explanation(
             found.workload,
             found.queue,
             found.waiting,
@@ -49,8 +49,11 @@ def why_in(
             in_pool,
             estimate(cycle, [work]).get(workload),
             tuple(each for each in plan.reservations if each.workload == workload),
-            remedies(snapshot, cycle, work, plan, lambda other: schedule(other, settings, chosen)),
+            (),
         )
+        candidates = candidates_of(snapshot, cycle, work)
+    # Tried when the cycle is closed: the engine is changed for that.
+    return replace(told, changes=remedies(engine, snapshot, workload, candidates, plan, chosen))
 
 
 def positions(cycle: Cycle, work: WorkState) -> tuple[Position | None, Position | None]:
