@@ -136,6 +136,7 @@ def test_when_ready_it_names_the_addresses_and_shows_how_to_get_in(start: Start)
         "2 x Some CPU",
         "2.0 GiB",
         "none: simulated",
+        "corral run -- echo hello",
         f"ssh -L {port}:127.0.0.1:{port}",
         "Ctrl-C stops Corral. Work goes on.",
     ):

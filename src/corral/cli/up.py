@@ -1,6 +1,8 @@
 """`corral up`: checks the settings, makes the data directory, and becomes the parent process."""
 
 import os
+import shlex
+import shutil
 import stat
 import sys
 from pathlib import Path
@@ -11,7 +13,7 @@ import typer
 from corral.cli.frame import new_app
 from corral.cli.refusals import CommandError
 from corral.server.handover import hand_over
-from corral.server.settings_sources import load_settings
+from corral.server.settings_sources import default_home, load_settings
 
 app = new_app()
 
@@ -61,10 +63,23 @@ def up(
     # Whatever Corral writes is for the user who runs it alone.
     os.umask(0o077)
     _prepare_home(settings.home)
-    descriptor = hand_over(settings)
+    descriptor = hand_over(settings, _in_another_terminal(settings.home))
     sys.stdout.flush()
     command = [sys.executable, "-I", "-m", "corral.server.parent", "--settings-fd", str(descriptor)]
     os.execv(sys.executable, command)  # noqa: S606 - our own interpreter and module
+
+
+def _in_another_terminal(home: Path) -> str:
+    """How to call this very command for this Corral from anywhere on the machine."""
+    program = Path(sys.argv[0]).absolute()
+    found = shutil.which("corral")
+    words = (
+        "corral"
+        if found is not None and Path(found).resolve() == program.resolve()
+        else shlex.quote(str(program))
+    )
+    is_usual = home == default_home(os.environ)
+    return words if is_usual else f"CORRAL_HOME={shlex.quote(str(home))} {words}"
 
 
 def _prepare_home(home: Path) -> None:

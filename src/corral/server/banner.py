@@ -34,7 +34,11 @@ def say_ready(handed_over: dict[str, Any], report: dict[str, Any]) -> None:
         lines.append(_row("Later", f"{console}  as {_bold(str(report['admin_name']))}"))
     if report.get("password_file"):
         lines.append(_row("Password", f"in {report['password_file']}"))
-    lines.append(_row("Data", str(handed_over["home"])))
+    lines += [
+        _row("Run work", _strong(f"{handed_over['command']} run -- echo hello")),
+        _row("", _dim("in another terminal; it is queued, placed and run, and its output comes back")),
+        _row("Data", str(handed_over["home"])),
+    ]
     if report.get("database"):
         lines.append(_row("Database", str(report["database"])))
     lines += [_row(label, text) for label, text in _machine_rows(report.get("machine") or {})]

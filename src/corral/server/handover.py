@@ -13,11 +13,15 @@ from corral.server.settings import Settings
 __all__ = ["hand_over", "take_over"]
 
 
-def hand_over(settings: Settings) -> int:
-    """Writes the settings to an anonymous file and returns its inheritable descriptor."""
+def hand_over(settings: Settings, command: str = "corral") -> int:
+    """Writes the settings to an anonymous file and returns its inheritable descriptor.
+
+    `command` is what one types in another terminal to reach this Corral.
+    """
     payload = {
         "settings": settings.model_dump(mode="json"),
         "home": str(settings.home),
+        "command": command,
         "host": settings.host,
         "port": settings.port,
         "public_url": settings.public_url,
