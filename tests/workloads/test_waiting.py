@@ -1,27 +1,8 @@
 """Why waiting work has no place yet, as lists say it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
-
-from sqlalchemy import Engine, event
-
 from tests.campus import made
 from tests.control.ground import Ground
-
-
-@contextmanager
-def _statements() -> Iterator[list[str]]:
-    seen: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        seen.append(statement)
-
-    event.listen(Engine, "before_cursor_execute", note)
-    try:
-        yield seen
-    finally:
-        event.remove(Engine, "before_cursor_execute", note)
+from tests.statements import statements
 
 
 async def _reserve(ground: Ground) -> None:
@@ -59,9 +40,9 @@ async def test_why_costs_as_many_questions_for_many_as_for_one(ground: Ground) -
     for number in range(4):
         await ground.submit(admin, f"w{number}", gpus=8)
     await ground.settle()
-    with _statements() as for_one:
+    with statements() as for_one:
         made(await admin.get("/workloads?state=queued&limit=1"))
-    with _statements() as for_all:
+    with statements() as for_all:
         assert len(made(await admin.get("/workloads?state=queued"))["items"]) == 3
     assert len(for_all) == len(for_one)
 

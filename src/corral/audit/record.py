@@ -52,11 +52,15 @@ def record(
 
 
 def record_all(
-    transaction: Transaction, caller: Caller, action: str, subjects: Sequence[tuple[Subject, JsonObject]]
+    transaction: Transaction,
+    caller: Caller,
+    action: str,
+    subjects: Sequence[tuple[Subject, JsonObject | None, JsonObject]],
 ) -> None:
-    """Appends one entry per subject with what it became: thousands at once, in two statements."""
+    """Appends one entry per subject with what it was and became: thousands at once, in two statements."""
     entries = [
-        _entry(transaction, caller, action, subject, None, after, "done", None) for subject, after in subjects
+        _entry(transaction, caller, action, subject, before, after, "done", None)
+        for subject, before, after in subjects
     ]
     if entries:
         transaction.run(_INSERT_ENTRY, entries)

@@ -5,12 +5,12 @@ meanwhile is left alone and comes back in the next cycle. A gang is one entry.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, insert, select
 
 from corral.control.feed import Known
 from corral.core.devices import DeviceUse, slice_milli
@@ -22,11 +22,11 @@ from corral.store.database import Transaction
 from corral.usage import ledger
 from corral.usage.clock import Reading
 from corral.workloads.machine import Granted, Taken, may_start
-from corral.workloads.records import Grant, Loaded, apply, load, open_attempt
+from corral.workloads.records import Grant, Loaded, apply_all, load, open_attempts
 from corral.workloads.runs import run_name
 from corral.workloads.snapshot import replica_name, replica_number
-from corral.workloads.spec import Resources
 from corral.workloads.states import State
+from corral.workloads.steps import read_rows
 from corral.workloads.tables import claim, verdict, workload
 
 
@@ -42,62 +42,70 @@ def commit(transaction: Transaction, zone_id: str, plan: Plan, known: Known, rea
     placed = _by_workload(plan.placements)
     taken = _by_workload(plan.evictions)
     loaded = load(transaction, [*placed, *taken])
-    started = gone = refused = 0
-    for name, evictions in sorted(taken.items()):
-        if _is_as_planned(loaded, name, known):
-            _take(transaction, loaded[name], evictions[0])
-            gone += 1
-        else:
-            refused += 1
-    for name, placements in sorted(placed.items()):
-        one = loaded.get(name)
-        if one is not None and _is_as_planned(loaded, name, known) and may_start(one.life):
-            _place(transaction, one, placements, known, reading)
-            started += 1
-        else:
-            refused += 1
+    going = [name for name in sorted(taken) if _is_as_planned(loaded, name, known)]
+    _take(transaction, [(loaded[name], taken[name][0]) for name in going])
+    coming = [
+        name
+        for name in sorted(placed)
+        if _is_as_planned(loaded, name, known) and may_start(loaded[name].life)
+    ]
+    _place(transaction, [(loaded[name], placed[name]) for name in coming], known, reading)
     _keep_claims(transaction, zone_id, plan)
     _tell_the_waiting(transaction, plan, placed)
-    return Committed(started, gone, refused)
+    refused = len(taken) + len(placed) - len(going) - len(coming)
+    return Committed(len(coming), len(going), refused)
 
 
 def _is_as_planned(loaded: dict[str, Loaded], name: str, known: Known) -> bool:
     return name in loaded and loaded[name].row.revision == known.revisions.get(name)
 
 
-def _take(transaction: Transaction, loaded: Loaded, eviction: Eviction) -> None:
-    for_name = None
-    if eviction.for_workload is not None:
-        for_name = transaction.scalar(select(workload.c.name).where(workload.c.id == eviction.for_workload))
-    apply(transaction, loaded, Taken(eviction.rule, eviction.for_workload, for_name))
+def _take(transaction: Transaction, taken: Sequence[tuple[Loaded, Eviction]]) -> None:
+    takers = {eviction.for_workload for _, eviction in taken if eviction.for_workload is not None}
+    names = {name: row.name for name, row in read_rows(transaction, takers).items()}
+    apply_all(
+        transaction,
+        [
+            (loaded, Taken(each.rule, each.for_workload, names.get(each.for_workload or "")))
+            for loaded, each in taken
+        ],
+    )
 
 
 def _place(
     transaction: Transaction,
-    loaded: Loaded,
-    placements: list[Placement],
+    placed: Sequence[tuple[Loaded, list[Placement]]],
     known: Known,
     reading: Reading,
 ) -> None:
-    row = loaded.row
-    assert len(placements) == row.spec["replicas"], "a gang is placed whole"
-    resources = Resources.model_validate(row.spec["resources"])
-    grants = [
+    granted = [(loaded, _grants(loaded, placements, known)) for loaded, placements in placed]
+    open_attempts(transaction, granted)
+    apply_all(
+        transaction,
+        [(loaded, Granted(len(grants), [one.node for one in grants])) for loaded, grants in granted],
+    )
+    ids = [loaded.row.id for loaded, _ in placed]
+    for start in range(0, len(ids), _MOST_AT_ONCE):
+        some = ids[start : start + _MOST_AT_ONCE]
+        transaction.run(delete(verdict).where(verdict.c.workload_id.in_(some)))
+    entries = [_entry(loaded, grant, known) for loaded, grants in granted for grant in grants]
+    ledger.open_all(transaction, entries, reading)
+
+
+def _grants(loaded: Loaded, placements: list[Placement], known: Known) -> list[Grant]:
+    assert len(placements) == loaded.row.spec["replicas"], "a gang is placed whole"
+    needed = loaded.row.spec["resources"]
+    return [
         Grant(
             replica_number(each.replica),
             each.node,
             each.devices,
-            resources.cpu_milli,
-            resources.memory_mib,
+            needed["cpu_milli"],
+            needed["memory_mib"],
             sum(_milli(known, each.node, use) for use in each.devices),
         )
         for each in sorted(placements, key=lambda each: replica_number(each.replica))
     ]
-    open_attempt(transaction, loaded, row.attempt + 1, grants)
-    apply(transaction, loaded, Granted(len(grants), [grant.node for grant in grants]))
-    transaction.run(delete(verdict).where(verdict.c.workload_id == row.id))
-    for grant in grants:
-        ledger.open(transaction, _entry(loaded, grant, known), reading)
 
 
 def _entry(loaded: Loaded, grant: Grant, known: Known) -> ledger.Grant:
@@ -178,22 +186,20 @@ def _tell_the_waiting(transaction: Transaction, plan: Plan, placed: Iterable[str
     waiting = {each.workload: each.reason for each in plan.unplaced if each.workload not in starting}
     if not waiting:
         return
-    rows = transaction.rows(
+    known = transaction.rows(
         select(verdict.c.workload_id, verdict.c.reason)
         .join(workload, workload.c.id == verdict.c.workload_id)
         .where(workload.c.state.in_([State.QUEUED, State.SUSPENDED]))
     )
-    told = {row.workload_id: row.reason for row in rows}
-    for name, reason in waiting.items():
-        now: dict[str, Any] = json.loads(write_value(reason))
-        if told.get(name) == now:
-            continue
-        values = {"reason": now, "at": transaction.now}
-        if name in told:
-            transaction.run(update(verdict).where(verdict.c.workload_id == name).values(**values))
-        else:
-            transaction.run(delete(verdict).where(verdict.c.workload_id == name))
-            transaction.run(insert(verdict).values(workload_id=name, **values))
+    told = {row.workload_id: row.reason for row in known}
+    new = {name: json.loads(write_value(reason)) for name, reason in waiting.items()}
+    news = [name for name, reason in new.items() if told.get(name) != reason]
+    for start in range(0, len(news), _MOST_AT_ONCE):
+        some = news[start : start + _MOST_AT_ONCE]
+        transaction.run(delete(verdict).where(verdict.c.workload_id.in_(some)))
+    if news:
+        rows = [{"workload_id": name, "reason": new[name], "at": transaction.now} for name in news]
+        transaction.run(insert(verdict), rows)
 
 
 def _by_workload(entries: Iterable[Any]) -> dict[str, list[Any]]:
@@ -201,3 +207,6 @@ def _by_workload(entries: Iterable[Any]) -> dict[str, list[Any]]:
     for entry in entries:
         found.setdefault(entry.workload, []).append(entry)
     return found
+
+
+_MOST_AT_ONCE = 500

@@ -21,7 +21,7 @@ from corral.queues.presets import ensure_presets
 from corral.store.database import Database, Transaction
 from corral.usage.clock import Reading, read_clock
 from corral.usage.metrics.service import forget as forget_metrics
-from corral.workloads.records import TOPIC
+from corral.workloads.steps import TOPIC
 from corral.workloads.tables import workload
 from corral.zones.service import record_inventory
 

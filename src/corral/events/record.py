@@ -1,5 +1,8 @@
 """Writes the journal of changes, inside the transaction that makes them."""
 
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
 from sqlalchemy import func, insert, select
 
 from corral.events.tables import event
@@ -8,6 +11,19 @@ from corral.store.database import Transaction
 TOPIC = "events"
 # Any constant: it names the lock under which PostgreSQL hands out the numbers of journals.
 _APPEND_LOCK = 7_240_113
+
+
+_INSERT = insert(event)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An object with its new generation, where it belongs and whom it is about."""
+
+    object_id: str
+    generation: int
+    scope: str | None = None
+    user_id: str | None = None
 
 
 def publish(
@@ -20,17 +36,15 @@ def publish(
     user_id: str | None = None,
 ) -> None:
     """Tells whoever may see `kind` on `scope`, and the person `user_id` it is about, to look again."""
+    publish_all(transaction, kind, [Change(object_id, generation, scope, user_id)])
+
+
+def publish_all(transaction: Transaction, kind: str, changes: Sequence[Change]) -> None:
+    """The same of many objects, in one statement."""
+    if not changes:
+        return
     in_order_of_commits(transaction)
-    transaction.run(
-        insert(event).values(
-            at=transaction.now,
-            kind=kind,
-            object_id=object_id,
-            generation=generation,
-            scope=scope,
-            user_id=user_id,
-        )
-    )
+    transaction.run(_INSERT, [{"at": transaction.now, "kind": kind, **asdict(each)} for each in changes])
     transaction.hint(TOPIC)
 
 

@@ -186,7 +186,8 @@ def _create(
         insert(login_link), [link_row(links[name], one, caller.user_id, now) for name, one in ids.items()]
     )
     subjects = [
-        (Subject("user", ids[row.name], row.name, node.path), _told(row.name, node, role)) for row in rows
+        (Subject("user", ids[row.name], row.name, node.path), None, _told(row.name, node, role))
+        for row in rows
     ]
     record_all(transaction, caller, "user.create", subjects)
     # One event for all: it tells lists to look again, and nobody can have opened these people yet.

@@ -17,7 +17,7 @@ def submit(transaction: Transaction, caller: Caller, spec: TrainingSpec) -> Work
     workload_id = service.submit(transaction, caller, spec.kind, spec)
     if spec.upload_id is not None:
         uploads.use(transaction, workload_id, spec.upload_id)
-    return finding.get_workload(transaction, caller, workload_id)
+    return finding.get_new(transaction, caller, workload_id)
 
 
 def preview(transaction: Transaction, caller: Caller, spec: TrainingSpec) -> Preview:

@@ -6,7 +6,7 @@ second time.
 """
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,36 +45,58 @@ class Grant:
 
 def open(transaction: Transaction, grant: Grant, reading: Reading) -> bool:  # noqa: A001
     """Begins to count; False if it already had."""
-    if transaction.first(_KNOWN, {"id": grant.allocation_id}) is not None:
-        return False
-    mark = reading.mark
-    offset_us = _offset_of_boot(transaction, grant.zone_id, reading)
+    return open_all(transaction, [grant], reading) == 1
+
+
+def open_all(transaction: Transaction, grants: Sequence[Grant], reading: Reading) -> int:
+    """Begins to count for each, with as many statements as for one; returns for how many it had not."""
+    known = _known(transaction, [grant.allocation_id for grant in grants])
+    new = [grant for grant in grants if grant.allocation_id not in known]
+    if not new:
+        return 0
+    offsets = {
+        zone_id: _offset_of_boot(transaction, zone_id, reading)
+        for zone_id in sorted({grant.zone_id for grant in new})
+    }
+    paths = {
+        one: transaction.scalar(_PATH, {"id": one}) or ""
+        for one in sorted({grant.organisation_id for grant in new})
+    }
     transaction.run(
         insert(usage_allocation),
-        {
-            "id": grant.allocation_id,
-            "workload_id": grant.workload_id,
-            "attempt": grant.attempt,
-            "replica": grant.replica,
-            "user_id": grant.user_id,
-            "organisation_id": grant.organisation_id,
-            "organisation_path": transaction.scalar(_PATH, {"id": grant.organisation_id}) or "",
-            "queue_id": grant.queue_id,
-            "zone_id": grant.zone_id,
-            "node": grant.node,
-            "resources": [list(one) for one in grant.resources if one[2] > 0],
-            "boot_id": mark.boot_id,
-            "offset_us": offset_us,
-            "opened_us": mark.boottime_us,
-            "beat_us": mark.boottime_us,
-            "recorded_us": mark.boottime_us,
-            "next_cut_us": next_hour_us(mark.boottime_us, offset_us),
-            "lost_us": 0,
-            "records": 0,
-            "opened_at": moment_of(mark.boottime_us + offset_us),
-        },
+        [_row(grant, reading.mark, offsets[grant.zone_id], paths[grant.organisation_id]) for grant in new],
     )
-    return True
+    return len(new)
+
+
+def _known(transaction: Transaction, allocation_ids: Sequence[str]) -> set[str]:
+    rows = transaction.rows(_KNOWN, {"ids": json.dumps(allocation_ids)})
+    return {row.id for row in rows}
+
+
+def _row(grant: Grant, mark: Mark, offset_us: int, path: str) -> dict[str, Any]:
+    return {
+        "id": grant.allocation_id,
+        "workload_id": grant.workload_id,
+        "attempt": grant.attempt,
+        "replica": grant.replica,
+        "user_id": grant.user_id,
+        "organisation_id": grant.organisation_id,
+        "organisation_path": path,
+        "queue_id": grant.queue_id,
+        "zone_id": grant.zone_id,
+        "node": grant.node,
+        "resources": [list(one) for one in grant.resources if one[2] > 0],
+        "boot_id": mark.boot_id,
+        "offset_us": offset_us,
+        "opened_us": mark.boottime_us,
+        "beat_us": mark.boottime_us,
+        "recorded_us": mark.boottime_us,
+        "next_cut_us": next_hour_us(mark.boottime_us, offset_us),
+        "lost_us": 0,
+        "records": 0,
+        "opened_at": moment_of(mark.boottime_us + offset_us),
+    }
 
 
 def beat(
@@ -201,7 +223,7 @@ def _append(transaction: Transaction, row: AnyRow, pieces: Iterable[Piece]) -> i
 
 
 _PATH = select(organisation.c.path).where(organisation.c.id == bindparam("id"))
-_KNOWN = select(_a.id).where(_a.id == bindparam("id"))
+_KNOWN = select(_a.id).where(any_of(_a.id, "ids"))
 _HELD = select(
     _a.id,
     _a.resources,

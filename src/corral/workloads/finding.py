@@ -26,7 +26,7 @@ from corral.workloads.sight import ROWS, find, may_change, visible
 from corral.workloads.spec import Resources, lifted
 from corral.workloads.states import WAITING, State
 from corral.workloads.tables import allocation, attempt, replica, transition, workload
-from corral.workloads.waiting import waiting
+from corral.workloads.waiting import not_planned, waiting
 from corral.zones.tables import node
 
 NEWEST = Order("-created", (workload.c.id,), descending=True)
@@ -96,6 +96,18 @@ def get_workload(transaction: Transaction, caller: Caller, workload_id: str) -> 
         spec=lifted(row.spec, row.spec_version),
         transitions=_transitions(transaction, workload_id),
         attempts=_attempts(transaction, workload_id),
+        may_change=may_change(caller, row),
+    )
+
+
+def get_new(transaction: Transaction, caller: Caller, workload_id: str) -> WorkloadDetail:
+    """Work of the caller's own that was submitted in this transaction: no plan has seen it, nothing ran."""
+    row = find(transaction, caller, workload_id)
+    return WorkloadDetail(
+        **dict(_view(row, [], not_planned(), on_simulated=False)),
+        spec=lifted(row.spec, row.spec_version),
+        transitions=_transitions(transaction, workload_id),
+        attempts=[],
         may_change=may_change(caller, row),
     )
 

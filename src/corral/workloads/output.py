@@ -19,9 +19,9 @@ from corral.store.database import Database, Transaction
 from corral.workloads import sight
 from corral.workloads.machine import Phase
 from corral.workloads.masking import masked, reach, unfinished_character, unfinished_secret
-from corral.workloads.records import TOPIC
 from corral.workloads.runs import run_name
 from corral.workloads.states import OVER
+from corral.workloads.steps import TOPIC
 from corral.workloads.tables import replica
 
 # What the output of the workload with this id must not show.

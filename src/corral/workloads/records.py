@@ -5,29 +5,22 @@ each other in order, so an event always meets the workload as it is. `revision` 
 made from an older one is refused by whoever commits it.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select
 
 from corral.core.devices import DeviceUse
-from corral.events.record import publish
-from corral.identity.tables import organisation
 from corral.store.database import AnyRow, Transaction
-from corral.store.schema import JsonObject
+from corral.store.schema import JsonObject, any_of
 from corral.workloads.machine import End as MemberEnd
-from corral.workloads.machine import Event, Fate, Life, Member, Phase, Step, handle
+from corral.workloads.machine import Event, Fate, Life, Member, Phase, handle
 from corral.workloads.reasons import Because
-from corral.workloads.states import LEAVING, OVER, PRESENT, WAITING, State, Wanted
-from corral.workloads.tables import allocation, attempt, replica, transition, workload
-from corral.zones import journal
-from corral.zones.journal import JournalKind
-
-EVENT = "workload"
-TOPIC = "workloads"
-"""The hint that a workload's state changed: reconciling looks for what the engine must be told."""
+from corral.workloads.states import State, Wanted
+from corral.workloads.steps import CHANGE_MEMBER, read_rows, write_steps
+from corral.workloads.tables import allocation, attempt, replica, workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +33,14 @@ class Loaded:
 
 def load(transaction: Transaction, workload_ids: Iterable[str]) -> dict[str, Loaded]:
     """Those of the workloads that exist."""
-    wanted = sorted(set(workload_ids))
-    found: dict[str, Loaded] = {}
-    for start in range(0, len(wanted), _MOST_AT_ONCE):
-        some = wanted[start : start + _MOST_AT_ONCE]
-        rows = transaction.rows(_WORKLOADS.where(workload.c.id.in_(some)))
-        members = _members(transaction, some)
-        found |= {row.id: Loaded(row, life_of(row, members.get(row.id, ()))) for row in rows}
-    return found
+    return loaded_from(transaction, read_rows(transaction, workload_ids).values())
+
+
+def loaded_from(transaction: Transaction, rows: Iterable[AnyRow]) -> dict[str, Loaded]:
+    """The lives of workloads whose rows are known."""
+    known = {row.id: row for row in rows}
+    members = _members(transaction, known) if known else {}
+    return {name: Loaded(row, life_of(row, members.get(name, ()))) for name, row in known.items()}
 
 
 def load_states(transaction: Transaction, zone_id: str, states: Iterable[State]) -> dict[str, Loaded]:
@@ -76,49 +69,23 @@ def life_of(row: AnyRow, members: Sequence[Member]) -> Life:
 
 def apply(transaction: Transaction, loaded: Loaded, event: Event) -> Loaded:
     """Lets something happen to a workload, and writes down what became of it."""
-    step = handle(loaded.life, event)
-    if step.life == loaded.life:
-        return loaded
-    before, after = loaded.life, step.life
-    values = _changed(before, after, transaction)
-    if step.because is not None:
-        values["because"] = step.because.as_dict()
-    row = transaction.first(
-        update(workload)
-        .where(workload.c.id == loaded.row.id, workload.c.revision == loaded.row.revision)
-        .values(revision=workload.c.revision + 1, **values)
-        .returning(*_COLUMNS)
+    (after,) = apply_all(transaction, [(loaded, event)])
+    return after
+
+
+def apply_all(transaction: Transaction, events: Sequence[tuple[Loaded, Event]]) -> list[Loaded]:
+    """The same for many workloads, one event for each, with as many statements as for one."""
+    steps = [(loaded, handle(loaded.life, event)) for loaded, event in events]
+    rows = write_steps(
+        transaction,
+        [(loaded.row, loaded.life, step) for loaded, step in steps if step.life != loaded.life],
     )
-    assert row is not None, "a transaction works on what it has read"
-    for old, new in zip(before.members, after.members, strict=False):
-        if after.attempt == before.attempt and old != new:
-            _write_member(transaction, row, new)
-    if before.state in PRESENT and after.state not in PRESENT:
-        _close_attempt(transaction, row, after, step)
-    tell(transaction, row, step.because if after.state is not before.state else None)
-    return Loaded(row, replace(after, pause_seconds=0))
-
-
-def tell(transaction: Transaction, row: AnyRow, because: Because | None) -> None:
-    """A change as others see it: history, scheduling, whoever looks on, and the loop that acts on it."""
-    if because is not None:
-        last = transaction.scalar(
-            select(func.max(transition.c.number)).where(transition.c.workload_id == row.id)
-        )
-        transaction.run(
-            insert(transition).values(
-                workload_id=row.id,
-                number=(last or 0) + 1,
-                at=transaction.now,
-                attempt=row.attempt,
-                state=row.state,
-                because=because.as_dict(),
-            )
-        )
-    journal.append(transaction, row.zone_id, JournalKind.WORKLOAD, row.id)
-    path = transaction.scalar(select(organisation.c.path).where(organisation.c.id == row.organisation_id))
-    publish(transaction, EVENT, row.id, row.revision, scope=path, user_id=row.user_id)
-    transaction.hint(TOPIC)
+    return [
+        loaded
+        if step.life == loaded.life
+        else Loaded(rows[loaded.row.id], replace(step.life, pause_seconds=0))
+        for loaded, step in steps
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,69 +100,63 @@ class Grant:
     gpu_milli: int
 
 
-def open_attempt(transaction: Transaction, loaded: Loaded, number: int, grants: Sequence[Grant]) -> None:
-    """Writes the attempt, its replicas and what is allocated to them; `apply` of the event comes after."""
-    row = loaded.row
-    transaction.run(insert(attempt).values(workload_id=row.id, number=number, opened_at=transaction.now))
-    devices = {grant.number: [use_as_dict(use) for use in grant.devices] for grant in grants}
+def open_attempts(transaction: Transaction, granted: Sequence[tuple[Loaded, Sequence[Grant]]]) -> None:
+    """Writes the next attempt of each, its replicas and their allocations; the events come after."""
+    places = [
+        (
+            {"workload_id": loaded.row.id, "attempt": loaded.row.attempt + 1},
+            {"node": grant.node, "devices": [use_as_dict(use) for use in grant.devices]},
+            loaded.row.zone_id,
+            grant,
+        )
+        for loaded, grants in granted
+        for grant in grants
+    ]
+    if not places:
+        return
+    now = transaction.now
+    transaction.run(
+        insert(attempt),
+        [
+            {"workload_id": loaded.row.id, "number": loaded.row.attempt + 1, "opened_at": now}
+            for loaded, _ in granted
+        ],
+    )
+    new = {"phase": Phase.GRANTED, "said_done": False, "detail": ""}
     transaction.run(
         insert(replica),
-        [
-            {
-                "workload_id": row.id,
-                "attempt": number,
-                "number": grant.number,
-                "node": grant.node,
-                "devices": devices[grant.number],
-                "phase": Phase.GRANTED,
-                "said_done": False,
-                "detail": "",
-            }
-            for grant in grants
-        ],
+        [{**key, "number": grant.number, **place, **new} for key, place, _, grant in places],
     )
     transaction.run(
         insert(allocation),
         [
             {
-                "workload_id": row.id,
-                "attempt": number,
+                **key,
+                **place,
                 "replica": grant.number,
-                "zone_id": row.zone_id,
-                "node": grant.node,
-                "devices": devices[grant.number],
+                "zone_id": zone_id,
                 "cpu_milli": grant.cpu_milli,
                 "memory_mib": grant.memory_mib,
                 "gpu_milli": grant.gpu_milli,
-                "granted_at": transaction.now,
+                "granted_at": now,
             }
-            for grant in grants
+            for key, place, zone_id, grant in places
         ],
     )
 
 
 def free(transaction: Transaction, workload_id: str, number: int, replica_number: int) -> bool:
     """The replica is gone, and with it what it held; False if that was known."""
-    c = allocation.c
-    return bool(
-        transaction.run(
-            delete(allocation).where(
-                c.workload_id == workload_id, c.attempt == number, c.replica == replica_number
-            )
-        )
-    )
+    key = {"id_": workload_id, "attempt_": number, "number_": replica_number}
+    return bool(transaction.run(_FREE, key))
 
 
 def note_member(
     transaction: Transaction, workload_id: str, number: int, replica_number: int, values: JsonObject
 ) -> None:
     """Facts about a replica that decide nothing: exit code, instants, counters."""
-    c = replica.c
-    transaction.run(
-        update(replica)
-        .where(c.workload_id == workload_id, c.attempt == number, c.number == replica_number)
-        .values(**values)
-    )
+    key = {"id_": workload_id, "attempt_": number, "number_": replica_number}
+    transaction.run(CHANGE_MEMBER, key | values)
 
 
 def use_as_dict(use: DeviceUse) -> dict[str, Any]:
@@ -214,74 +175,24 @@ def use_from_dict(stored: Mapping[str, Any]) -> DeviceUse:
     return DeviceUse(**stored)
 
 
-def _members(transaction: Transaction, workload_ids: list[str]) -> dict[str, list[Member]]:
+def _members(transaction: Transaction, workload_ids: Iterable[str]) -> dict[str, list[Member]]:
     """The replicas of the live attempts."""
-    c = replica.c
-    rows = transaction.rows(
-        select(c.workload_id, c.number, c.phase, c.end, c.said_done)
-        .join(attempt, (attempt.c.workload_id == c.workload_id) & (attempt.c.number == c.attempt))
-        .where(c.workload_id.in_(workload_ids), attempt.c.closed_at.is_(None))
-        .order_by(c.workload_id, c.number)
-    )
     found: dict[str, list[Member]] = {}
-    for row in rows:
+    for row in transaction.rows(_LIVE_MEMBERS, {"ids": json.dumps(list(workload_ids))}):
         end = None if row.end is None else MemberEnd(row.end)
         found.setdefault(row.workload_id, []).append(Member(row.number, Phase(row.phase), end, row.said_done))
     return found
 
 
-def _changed(before: Life, after: Life, transaction: Transaction) -> JsonObject:
-    now = transaction.now
-    values: JsonObject = {
-        "state": after.state,
-        "wanted": after.wanted,
-        "attempt": after.attempt,
-        "fate": after.fate,
-        "fate_because": after.fate_because and after.fate_because.as_dict(),
-        "told": after.told,
-        "failures": after.failures,
-        "losses": after.losses,
-    }
-    if after.state is before.state:
-        return values
-    if after.state in LEAVING and before.state not in LEAVING:
-        values["leaving_since"] = now
-    elif after.state not in LEAVING:
-        values["leaving_since"] = None
-    if after.state in WAITING:
-        values["waiting_since"] = now
-        values["not_before"] = now + timedelta(seconds=after.pause_seconds) if after.pause_seconds else None
-        values["ended_at"] = None
-    elif after.state is State.STARTING and after.attempt != before.attempt:
-        values |= {"started_at": now, "ended_at": None, "exit_code": None, "not_before": None}
-    elif after.state in OVER:
-        values["ended_at"] = now
-    return values
-
-
-def _write_member(transaction: Transaction, row: AnyRow, member: Member) -> None:
-    values: JsonObject = {"phase": member.phase, "end": member.end, "said_done": member.said_done}
-    note_member(transaction, row.id, row.attempt, member.number, values)
-
-
-def _close_attempt(transaction: Transaction, row: AnyRow, after: Life, step: Step) -> None:
-    codes = transaction.rows(
-        select(replica.c.exit_code)
-        .where(replica.c.workload_id == row.id, replica.c.attempt == row.attempt)
-        .order_by(replica.c.number)
-    )
-    transaction.run(
-        update(attempt)
-        .where(attempt.c.workload_id == row.id, attempt.c.number == row.attempt)
-        .values(closed_at=transaction.now, because=step.because and step.because.as_dict())
-    )
-    if after.state in OVER:
-        # Of a gang, the first replica that did not end well speaks for all.
-        known = [code for (code,) in codes if code is not None]
-        code = next((one for one in known if one), known[0] if known else None)
-        transaction.run(update(workload).where(workload.c.id == row.id).values(exit_code=code))
-
-
-_MOST_AT_ONCE = 500
-_COLUMNS = tuple(workload.c)
-_WORKLOADS = select(*_COLUMNS)
+_FREE = delete(allocation).where(
+    allocation.c.workload_id == bindparam("id_"),
+    allocation.c.attempt == bindparam("attempt_"),
+    allocation.c.replica == bindparam("number_"),
+)
+_r = replica.c
+_LIVE_MEMBERS = (
+    select(_r.workload_id, _r.number, _r.phase, _r.end, _r.said_done)
+    .join(attempt, (attempt.c.workload_id == _r.workload_id) & (attempt.c.number == _r.attempt))
+    .where(any_of(_r.workload_id, "ids"), attempt.c.closed_at.is_(None))
+    .order_by(_r.workload_id, _r.number)
+)

@@ -1,12 +1,12 @@
 """What people do with workloads: submit, stop, suspend, resume, delete."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from corral.api.callers import Caller
-from corral.audit.record import Subject, record
+from corral.audit.record import Subject, record, record_all
 from corral.core.ids import Kind, new_id
 from corral.core.permissions import Permission
 from corral.core.refusals import Conflict, Forbidden, Invalid, Refusal
@@ -19,9 +19,10 @@ from corral.workloads import sight
 from corral.workloads.machine import Asked
 from corral.workloads.models import Acted, Action, Refused
 from corral.workloads.reasons import Because, Why
-from corral.workloads.records import Loaded, apply, load, tell
+from corral.workloads.records import Loaded, apply_all, load, loaded_from
 from corral.workloads.spec import VERSION, Gpu, Resources, WorkSpec
 from corral.workloads.states import OVER, State, Wanted
+from corral.workloads.steps import read_rows, tell
 from corral.workloads.tables import workload
 from corral.zones.rules import SLICE_STRENGTH, takes_slices
 from corral.zones.service import local_zone
@@ -63,38 +64,44 @@ def submit(transaction: Transaction, caller: Caller, kind: str, spec: WorkSpec) 
         .returning(*workload.c)
     )
     assert row is not None
-    tell(transaction, row, because)
+    tell(transaction, [(row, because)])
     record(transaction, caller, "workload.create", _subject(row, node.path), after=_shown(document))
     return workload_id
 
 
 def act(transaction: Transaction, caller: Caller, action: Action, workload_ids: list[str]) -> Acted:
-    """The same action on each; one that is refused does not hold up the others."""
+    """The same action on each, written down together; one that is refused does not hold up the others."""
     rows = sight.find_many(transaction, caller, workload_ids)
-    loaded = load(transaction, rows)
-    changed, unchanged, refused = [], [], []
+    loaded = loaded_from(transaction, rows.values())
+    allowed: list[Loaded] = []
+    refused = []
     for workload_id in dict.fromkeys(workload_ids):
         try:
-            row = rows.get(workload_id) or sight.find(transaction, caller, workload_id)
-            sight.require_change(caller, row)
-            before = loaded[workload_id]
-            after = _ACTS[action](transaction, caller, before)
+            if workload_id not in rows:
+                raise sight.missing(workload_id)
+            sight.require_change(caller, rows[workload_id])
+            _check(action, loaded[workload_id].life.state)
         except Refusal as refusal:
             refused.append(Refused(id=workload_id, detail=refusal.detail, remedy=refusal.remedy))
-            continue
-        if after.row is before.row:
-            unchanged.append(workload_id)
-            continue
-        changed.append(workload_id)
-        record(
-            transaction,
-            caller,
-            _RECORDED[action],
-            _subject(row, row.path),
-            before={"state": before.life.state},
-            after={"state": after.life.state},
-        )
-    return Acted(changed=changed, unchanged=unchanged, refused=refused)
+        else:
+            allowed.append(loaded[workload_id])
+    after = _acted(transaction, caller, action, allowed)
+    changed = [(one, now) for one, now in zip(allowed, after, strict=True) if now.row is not one.row]
+    record_all(
+        transaction,
+        caller,
+        f"workload.{action}",
+        [
+            (_subject(one.row, one.row.path), {"state": one.life.state}, {"state": now.row.state})
+            for one, now in changed
+        ],
+    )
+    ids = {one.row.id for one, _ in changed}
+    return Acted(
+        changed=[one.row.id for one, _ in changed],
+        unchanged=[one.row.id for one in allowed if one.row.id not in ids],
+        refused=refused,
+    )
 
 
 def act_on_one(transaction: Transaction, caller: Caller, action: Action, workload_id: str) -> None:
@@ -219,59 +226,53 @@ def _check_strength(transaction: Transaction, zone_id: str, pool_ids: list[str])
     )
 
 
-def _ask(wanted: Wanted) -> "Callable[[Transaction, Caller, Loaded], Loaded]":
-    def ask(transaction: Transaction, caller: Caller, before: Loaded) -> Loaded:
-        state = before.life.state
-        if state is State.DELETED or (wanted is Wanted.RUN and state is State.SUCCEEDED):
-            raise Conflict(f"It is {state}.", "Submit it again to run it once more.")
-        if wanted is Wanted.RUN and state is State.STOPPING:
-            raise Conflict("It is being stopped.", "Resume it when it has stopped.")
-        if wanted is Wanted.SUSPEND and state in OVER:
-            raise Conflict(f"It is {state}: there is nothing to suspend.", "Resume it to run it again.")
-        return apply(transaction, before, Asked(wanted, caller.user_id, caller.name))
+def _check(action: Action, state: State) -> None:
+    """Refuses what makes no sense in that state."""
+    if action == "delete":
+        if state not in OVER:
+            raise Conflict(f"It is {state}.", "Stop it first, then delete it.")
+        return
+    if state is State.DELETED or (action == "resume" and state is State.SUCCEEDED):
+        raise Conflict(f"It is {state}.", "Submit it again to run it once more.")
+    if action == "resume" and state is State.STOPPING:
+        raise Conflict("It is being stopped.", "Resume it when it has stopped.")
+    if action == "suspend" and state in OVER:
+        raise Conflict(f"It is {state}: there is nothing to suspend.", "Resume it to run it again.")
 
-    return ask
+
+def _acted(
+    transaction: Transaction, caller: Caller, action: Action, on: Sequence[Loaded]
+) -> Sequence[Loaded]:
+    if action == "delete":
+        return _delete(transaction, caller, on)
+    event = Asked(_WANTED[action], caller.user_id, caller.name)
+    return apply_all(transaction, [(one, event) for one in on])
 
 
-def _delete(transaction: Transaction, caller: Caller, before: Loaded) -> Loaded:
-    if before.life.state is State.DELETED:
-        return before
-    if before.life.state not in OVER:
-        raise Conflict(f"It is {before.life.state}.", "Stop it first, then delete it.")
+def _delete(transaction: Transaction, caller: Caller, on: Sequence[Loaded]) -> Sequence[Loaded]:
+    going = [one.row.id for one in on if one.life.state is not State.DELETED]
     because = Because(Why.DELETED, {"by": caller.user_id, "by_name": caller.name})
-    row = transaction.first(
-        update(workload)
-        .where(workload.c.id == before.row.id)
-        .values(state=State.DELETED, because=because.as_dict(), revision=workload.c.revision + 1)
-        .returning(*workload.c)
-    )
-    assert row is not None
-    tell(transaction, row, because)
-    return Loaded(row, before.life)
+    values = {"state": State.DELETED, "because": because.as_dict()}
+    if going:
+        transaction.run(_GO, [{"id_": workload_id, **values} for workload_id in going])
+    rows = read_rows(transaction, going)
+    tell(transaction, [(row, because) for row in rows.values()])
+    return [Loaded(rows[one.row.id], one.life) if one.row.id in rows else one for one in on]
 
 
 def remove(transaction: Transaction, caller: Caller, workload_id: str) -> None:
     """Deletes work that is over, for what decided that already: nobody's permission is asked for."""
     loaded = load(transaction, [workload_id])[workload_id]
-    _delete(transaction, caller, loaded)
+    _check("delete", loaded.life.state)
+    _delete(transaction, caller, [loaded])
     here = organisation.c.id == loaded.row.organisation_id
     path = transaction.scalar(select(organisation.c.path).where(here))
     before, after = {"state": loaded.life.state}, {"state": State.DELETED}
     record(transaction, caller, "workload.delete", _subject(loaded.row, path), before=before, after=after)
 
 
-_RECORDED: dict[Action, str] = {
-    "stop": "workload.stop",
-    "suspend": "workload.suspend",
-    "resume": "workload.resume",
-    "delete": "workload.delete",
-}
-_ACTS: dict[Action, Callable[[Transaction, Caller, Loaded], Loaded]] = {
-    "stop": _ask(Wanted.STOP),
-    "suspend": _ask(Wanted.SUSPEND),
-    "resume": _ask(Wanted.RUN),
-    "delete": _delete,
-}
+_WANTED: dict[Action, Wanted] = {"stop": Wanted.STOP, "suspend": Wanted.SUSPEND, "resume": Wanted.RUN}
+_GO = update(workload).where(workload.c.id == bindparam("id_")).values(revision=workload.c.revision + 1)
 
 
 def _subject(row: AnyRow, path: str) -> Subject:

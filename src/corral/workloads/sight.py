@@ -30,11 +30,15 @@ def find(transaction: Transaction, caller: Caller, workload_id: str) -> AnyRow:
     """The workload's row with `path`, `organisation_name`, `owner_name`, if the caller may see it."""
     row = transaction.first(ROWS.where(workload.c.id == workload_id, visible(caller)))
     if row is None:
-        raise NotFound(
-            f"There is no workload {workload_id} that you may see.",
-            "List the workloads (corral ps --all) to find its id.",
-        )
+        raise missing(workload_id)
     return row
+
+
+def missing(workload_id: str) -> NotFound:
+    return NotFound(
+        f"There is no workload {workload_id} that you may see.",
+        "List the workloads (corral ps --all) to find its id.",
+    )
 
 
 def find_many(transaction: Transaction, caller: Caller, workload_ids: Iterable[str]) -> dict[str, AnyRow]:

@@ -16,12 +16,14 @@ from corral.core.plans import Reason
 from corral.scheduling.explain import remedy, sentence
 from corral.scheduling.snapshot import read_value
 from corral.store.database import AnyRow, Transaction
+from corral.store.schema import any_of
 from corral.workloads.models import Position, Waiting
 from corral.workloads.names import Names
 from corral.workloads.states import WAITING, Wanted
 from corral.workloads.tables import claim, verdict, workload
 
 NOT_PLANNED = "not_planned"
+_NOT_PLANNED = "The next plan looks at it."
 PAUSE = "pause"
 PROMISED = "promised"
 
@@ -52,6 +54,11 @@ def waiting(transaction: Transaction, caller: Caller, rows: Sequence[AnyRow]) ->
     return found
 
 
+def not_planned() -> Waiting:
+    """Of work that no plan has seen yet."""
+    return Waiting(kind=NOT_PLANNED, sentence=_NOT_PLANNED, facts={}, in_queue=None, starts_at=None, at=None)
+
+
 def advised_by(reason: Reason) -> str:
     """What to do, as a sentence after another; empty where waiting is all there is."""
     todo = remedy(reason)
@@ -74,7 +81,7 @@ def _said(
         nodes = ", ".join(promised)
         return PROMISED, f"It starts on {nodes} when what is there has left.", {"nodes": promised}, None
     if told is None:
-        return NOT_PLANNED, "The next plan looks at it.", {}, None
+        return NOT_PLANNED, _NOT_PLANNED, {}, None
     at, reason = told
     named = names.reason(reason)
     text = f"{_begun(sentence(named, int(now.timestamp())))}.{advised_by(named)}"
@@ -83,29 +90,39 @@ def _said(
 
 
 def _verdicts(transaction: Transaction, ids: Sequence[str]) -> Mapping[str, tuple[datetime, Reason]]:
-    rows = transaction.rows(select(verdict).where(verdict.c.workload_id.in_(ids)))
+    rows = transaction.rows(_VERDICTS, {"ids": json.dumps(ids)})
     return {row.workload_id: (row.at, read_value(json.dumps(row.reason).encode(), Reason)) for row in rows}
 
 
 def _claims(transaction: Transaction, ids: Sequence[str]) -> Mapping[str, list[AnyRow]]:
     found: dict[str, list[AnyRow]] = {}
-    for row in transaction.rows(select(claim).where(claim.c.workload_id.in_(ids))):
+    for row in transaction.rows(_CLAIMS, {"ids": json.dumps(ids)}):
         found.setdefault(row.workload_id, []).append(row)
     return found
 
 
 def _positions(transaction: Transaction, queue_ids: set[str], ids: Sequence[str]) -> Mapping[str, Position]:
     """By the order of scheduling inside a queue: priority, then age; ids are in the order of time."""
-    c = workload.c
-    turn = func.row_number().over(partition_by=c.queue_id, order_by=(c.priority.desc(), c.id))
-    everyone = (
-        select(c.id, turn.label("number"), func.count().over(partition_by=c.queue_id).label("of"))
-        .where(c.queue_id.in_(sorted(queue_ids)), c.state.in_(sorted(WAITING)), c.wanted == Wanted.RUN)
-        .subquery()
-    )
-    rows = transaction.rows(select(everyone).where(everyone.c.id.in_(ids)))
-    return {row.id: Position(number=row.number, of=row.of) for row in rows}
+    wanted = {"queues": json.dumps(sorted(queue_ids)), "ids": json.dumps(ids)}
+    return {row.id: Position(number=row.number, of=row.of) for row in transaction.rows(_TURNS, wanted)}
 
 
 def _begun(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+_w = workload.c
+_VERDICTS = select(verdict).where(any_of(verdict.c.workload_id, "ids"))
+_CLAIMS = select(claim).where(any_of(claim.c.workload_id, "ids"))
+_EVERYONE = (
+    select(
+        _w.id,
+        func.row_number()
+        .over(partition_by=_w.queue_id, order_by=(_w.priority.desc(), _w.id))
+        .label("number"),
+        func.count().over(partition_by=_w.queue_id).label("of"),
+    )
+    .where(any_of(_w.queue_id, "queues"), _w.state.in_(sorted(WAITING)), _w.wanted == Wanted.RUN)
+    .subquery()
+)
+_TURNS = select(_EVERYONE).where(any_of(_EVERYONE.c.id, "ids"))
