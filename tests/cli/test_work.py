@@ -43,6 +43,14 @@ def test_output_and_exit_code_are_those_of_the_work(starter: dict[str, str]) -> 
     assert ended.err == "sh failed: It ended with exit code 7.\n"
 
 
+def test_output_of_all_replicas_comes_in_whole_lines_with_their_numbers(starter: dict[str, str]) -> None:
+    script = "printf 'half of '; echo replica $RANK; printf end"
+    seen = run_program("run", "--no-upload", "--replicas", "2", "--", "sh", "-c", script, environ=starter)
+    assert seen.code == 0, seen.err
+    lines = seen.out.splitlines()
+    assert sorted(lines) == ["[0] end", "[0] half of replica 0", "[1] end", "[1] half of replica 1"]
+
+
 def test_a_signal_is_told_as_shells_tell_it(starter: dict[str, str]) -> None:
     ended = run_program("run", "--no-upload", "--", "sh", "-c", "kill -KILL $$", environ=starter)
     assert ended.code == 128 + 9
@@ -96,6 +104,10 @@ def test_detached_work_is_named_by_its_id_alone_and_found_by_every_name(
     assert admin("logs", name).out == "here\n"
     assert " of 1 " in next(line for line in admin("top").out.splitlines() if work in line)
     assert work in {one["id"] for one in done("top", "--everyone")}
+    assert done("ps", "--summary")["states"]["running"] >= 1
+    assert "running" in admin("ps", "--summary").out
+    assert [one["metric"] for one in done("samples", work, "--metric", "cpu_milli")["items"]] == ["cpu_milli"]
+    assert admin("samples", "shelf:1").code == 1
     assert "runs" in admin("why", name).out or "running" in admin("why", name).out
     assert admin("stop", name).out == f"{work} is told to stop.\n"
     _wait_for(done, name, "stopped")

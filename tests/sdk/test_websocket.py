@@ -25,11 +25,15 @@ Answer = Callable[[BinaryIO, BinaryIO, bytes], None]
 
 
 @contextmanager
-def serving(answer: Answer, tls: ssl.SSLContext | None = None) -> Iterator[int]:
-    """One connection is answered, in a thread; the port."""
+def serving(answer: Answer, tls: ssl.SSLContext | None = None, *then: Answer) -> Iterator[int]:
+    """One connection is answered, and another for each of `then`, in a thread; the port."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
+            for each in (answer, *then):
+                serve_one(each)
+
+        def serve_one(answer: Answer) -> None:
             connection, _ = server.accept()
             wrapped = tls.wrap_socket(connection, server_side=True) if tls else connection
             with wrapped, wrapped.makefile("rb") as received, wrapped.makefile("wb") as sent:
@@ -151,6 +155,20 @@ def test_refusal_comes_as_a_problem() -> None:
     with serving(answer) as port, pytest.raises(Problem) as refused:
         open_websocket(Transport(f"http://127.0.0.1:{port}", None), "/x")
     assert refused.value.kind == "forbidden"
+
+
+def test_token_that_was_renewed_meanwhile_is_tried() -> None:
+    """The local token is another one after a restart of Corral."""
+    body = json.dumps({"title": "Not signed in", "status": 401}).encode()
+
+    def refuse(_received: BinaryIO, sent: BinaryIO, _key: bytes) -> None:
+        sent.write(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        sent.flush()
+
+    with serving(refuse, None, lambda _received, sent, key: accept(sent, key)) as port:
+        transport = Transport(f"http://127.0.0.1:{port}", "older", find_token=lambda: "newer")
+        open_websocket(transport, "/x").close()
+    assert transport.headers()["Authorization"] == "Bearer newer"
 
 
 def test_wrong_proof_is_no_websocket() -> None:

@@ -105,7 +105,7 @@ class Transport:
         for attempt in range(1, tries + 1):
             try:
                 answer = self._exchange(method, target, payload, given)
-                if answer.status == 401 and self._has_newer_token():
+                if answer.status == 401 and self.has_newer_token():
                     answer = self._exchange(method, target, payload, given)
             except UnreachableError as error:
                 if attempt == tries or isinstance(error, UntrustedError):
@@ -223,7 +223,7 @@ class Transport:
             headers["Authorization"] = f"Bearer {token}"
         return {**headers, **self.extra_headers}
 
-    def _has_newer_token(self) -> bool:
+    def has_newer_token(self) -> bool:
         """Whether another token than the refused one is known by now; it is used from then on."""
         refused = self._tokens[-1] if self._tokens else self.token
         found = None if self.find_token is None else self.find_token()

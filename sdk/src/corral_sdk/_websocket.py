@@ -149,6 +149,15 @@ def _frame(opcode: int, payload: bytes) -> bytes:
 
 def open_websocket(transport: Transport, target: str) -> WebSocket:
     """Connects as the transport's caller; a refusal comes as `Problem`, as from any other request."""
+    try:
+        return _open(transport, target)
+    except Problem as problem:
+        if problem.status == 401 and transport.has_newer_token():
+            return _open(transport, target)
+        raise
+
+
+def _open(transport: Transport, target: str) -> WebSocket:
     key = base64.b64encode(os.urandom(16))
     host, connection = transport.connect()
     try:

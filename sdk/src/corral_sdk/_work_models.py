@@ -22,6 +22,7 @@ __all__ = [
     "Waiting",
     "Workload",
     "WorkloadDetail",
+    "WorkloadSummary",
 ]
 
 
@@ -164,6 +165,14 @@ class WorkloadDetail(Workload):
     transitions: tuple[TransitionView, ...]
     attempts: tuple[AttemptView, ...]
     may_change: bool
+
+
+@dataclass(frozen=True)
+class WorkloadSummary:
+    """How many there are in each state that has any, and since when the oldest queued one waits."""
+
+    states: Any
+    waits_since: datetime | None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from corral_sdk._problems import Problem, UnreachableError, UntrustedError
 from corral_sdk._resource import Resource, given
 from corral_sdk._streams import Connection, Execution
 from corral_sdk._transport import API
-from corral_sdk.models import Acted, Log, Preview, Verdict, Workload, WorkloadDetail
+from corral_sdk.models import Acted, Log, Preview, Verdict, Workload, WorkloadDetail, WorkloadSummary
 
 __all__ = ["Training", "Workloads"]
 
@@ -37,6 +37,18 @@ class Workloads(Resource):
             state=states, kind=kinds, user_id=user_id, organisation_id=organisation_id, search=search
         )
         return self._each(Workload, "workloads", query=query)
+
+    def summary(
+        self,
+        *,
+        kinds: Sequence[str] = (),
+        user_id: str | None = None,
+        organisation_id: str | None = None,
+        search: str | None = None,
+    ) -> WorkloadSummary:
+        """How many there are in each state, of those that the list would show."""
+        query = given(kind=kinds, user_id=user_id, organisation_id=organisation_id, search=search)
+        return self._get(WorkloadSummary, "workloads", "summary", query=query)
 
     def get(self, workload_id: str) -> WorkloadDetail:
         return self._get(WorkloadDetail, "workloads", workload_id)

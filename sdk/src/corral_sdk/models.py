@@ -50,6 +50,7 @@ from corral_sdk._work_models import (
     Waiting,
     Workload,
     WorkloadDetail,
+    WorkloadSummary,
 )
 
 __all__ = [
@@ -134,6 +135,7 @@ __all__ = [
     "Waiting",
     "Workload",
     "WorkloadDetail",
+    "WorkloadSummary",
     "Zone",
 ]
 

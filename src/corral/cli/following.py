@@ -12,6 +12,7 @@ from typing import TypeVar
 from corral_sdk import Client, CorralError, Problem, UnreachableError, UntrustedError
 from corral_sdk.models import Log, WorkloadDetail
 
+from corral.cli.replicas import Lines, Replicas
 from corral.cli.status_line import StatusLine
 from corral.cli.verdict_words import verdict_line
 from corral.cli.work_words import exit_code_of, since_words, waits, where_words
@@ -36,15 +37,17 @@ class Detached(Exception):
 
 
 class Follower:
-    """Watches one workload. `patience_seconds`: how long Corral may be silent."""
+    """Watches one workload with all its replicas. `patience_seconds`: how long Corral may be silent."""
 
     def __init__(
-        self, client: Client, workload_id: str, name: str, *, replica: int = 0, patience_seconds: float = 600
+        self, client: Client, workload_id: str, name: str, *, replicas: int = 1, patience_seconds: float = 600
     ) -> None:
         self._client = client
         self._id = workload_id
         self._name = name
-        self._replica = replica
+        self._lines = Lines(replicas)
+        self._others = Replicas(client, workload_id, replicas, self._lines)
+        self._prefixed = replicas > 1
         self._patience_seconds = patience_seconds
         self._line = StatusLine()
         self._stopping = False
@@ -75,7 +78,11 @@ class Follower:
                 return True
             self._place = part.attempt or self._place[0], part.next
             self._write(part)
+            if part.attempt:
+                self._others.follow(part.attempt)
             if part.ended:
+                self._others.finish()
+                self._lines.end(0)
                 return self._settled(part.attempt).is_over
             wait = _LONG_SECONDS if part.text or self._tell() else _SHORT_SECONDS
 
@@ -83,7 +90,7 @@ class Follower:
         attempt, after = self._place
         try:
             return self._client.workloads.log(
-                self._id, attempt=attempt, replica=self._replica, after=after, wait_seconds=wait_seconds
+                self._id, attempt=attempt, replica=0, after=after, wait_seconds=wait_seconds
             )
         except Problem as problem:
             # An attempt that will never come: the work ended before it.
@@ -116,9 +123,8 @@ class Follower:
             self._line.say(f"[{part.dropped} bytes of output are no longer kept]")
         if part.text:
             self._line.clear()
-            sys.stdout.write(part.text)
-            sys.stdout.flush()
-            self._line.in_a_line = not part.text.endswith("\n")
+            self._lines.write(0, part.text)
+            self._line.in_a_line = not self._prefixed and not part.text.endswith("\n")
 
     def _over(self) -> int:
         seen = self._ask(lambda: self._client.workloads.get(self._id))

@@ -71,6 +71,7 @@ _COMMANDS = {
     "simulate": _Entry("simulate", "Replay work on a simulated cluster and compare policies.", _SCHEDULE),
     "audit": _Entry("audit", "Who did what, on what, when; search and export.", _WATCH),
     "metrics": _Entry("metrics", "What a workload reported: loss, accuracy and the like.", _WATCH),
+    "samples": _Entry("samples", "What work used over time: cores, memory, GPUs.", _WATCH),
     "usage": _Entry("usage", "Who used how much: GPUs, cores and memory.", _WATCH),
     "settings": _Entry("settings", "Outgoing mail, registration, the first-day checklist.", _WATCH),
 }

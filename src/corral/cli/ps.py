@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 from corral_sdk import encode
-from corral_sdk.models import Workload
+from corral_sdk.models import Workload, WorkloadSummary
 
 from corral.cli.connection import connect
 from corral.cli.frame import Json, new_app
@@ -28,17 +28,21 @@ def ps(
     state: Annotated[
         list[str] | None, typer.Option(metavar="STATE", help="queued, running, failed, …; repeat it.")
     ] = None,
+    summary: Annotated[bool, typer.Option("--summary", help="Only how many in each state.")] = False,
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many, the newest.")] = 100,
     as_json: Json = False,
 ) -> None:
     """List work, the newest first. Without options: yours that is not over."""
     client = connect()
     others = everyone or user is not None or org is not None
-    listed = client.workloads.list(
-        states=state or (() if ended else _LIVE),
-        user_id=find_user(client, user).id if user else None if others else client.me.get().id,
-        organisation_id=find_organisation(client, org).id if org else None,
-    )
+    whose = find_user(client, user).id if user else None if others else client.me.get().id
+    there = find_organisation(client, org).id if org else None
+    if summary:
+        counted = client.workloads.summary(user_id=whose, organisation_id=there)
+        _print_summary(counted, as_json=as_json)
+        return
+    states = state or (() if ended else _LIVE)
+    listed = client.workloads.list(states=states, user_id=whose, organisation_id=there)
     items = list(islice(listed, limit + 1))
     if as_json:
         print_json(encode(items[:limit]))
@@ -62,6 +66,15 @@ def ps(
         say(SIMULATED)
     if len(items) > limit:
         say(f"There are more: --limit {limit * 10}.")
+
+
+def _print_summary(found: WorkloadSummary, *, as_json: bool) -> None:
+    if as_json:
+        print_json(encode(found))
+        return
+    print_table(("State", "Number"), sorted(found.states.items()), empty=_empty(everything=True))
+    if found.waits_since is not None:
+        say(f"The oldest that is queued waits for {since_words(found.waits_since)}.")
 
 
 def _why(work: Workload) -> str:

@@ -20,6 +20,7 @@ from corral.cli.frame import new_app
 from corral.cli.names import find_organisation
 from corral.cli.output import print_json, say
 from corral.cli.refusals import CommandError
+from corral.cli.replicas import MOST_FOLLOWED
 from corral.cli.verdict_words import print_verdict
 
 app = new_app()
@@ -127,9 +128,12 @@ def submit(client: Client, document: dict[str, Any], *, detach: bool, as_json: b
     if detach:
         say(work.id)
         return
-    follower = Follower(client, work.id, work.name)
-    if work.replicas > 1:
-        follower.note(f"This is the output of replica 0 of {work.replicas}; others: corral logs --replica 1")
+    follower = Follower(client, work.id, work.name, replicas=work.replicas)
+    if work.replicas > MOST_FOLLOWED:
+        follower.note(
+            f"This is the output of the first {MOST_FOLLOWED} of {work.replicas} replicas;"
+            f" others: corral logs --replica {MOST_FOLLOWED}"
+        )
     try:
         code = follower.to_the_end()
     except Detached as detached:

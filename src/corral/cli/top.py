@@ -7,17 +7,24 @@ from itertools import islice
 from typing import Annotated, Any
 
 import typer
-from corral_sdk import Client
+from corral_sdk import Client, Problem
 from corral_sdk.models import Workload
 
 from corral.cli.connection import connect
 from corral.cli.frame import Json, new_app
-from corral.cli.output import print_json, print_table
+from corral.cli.output import print_json, print_table, say
 from corral.cli.work_words import since_words, size_words
 
 app = new_app()
 
-_METRICS = ("cpu_milli", "memory_bytes", "received_bytes_per_second", "sent_bytes_per_second")
+_METRICS = (
+    "cpu_milli",
+    "memory_bytes",
+    "gpu_busy_percent",
+    "gpu_memory_mib",
+    "received_bytes_per_second",
+    "sent_bytes_per_second",
+)
 _LATELY = timedelta(minutes=3)
 _MOST = 50
 _WATCH_SECONDS = 5.0
@@ -30,7 +37,7 @@ def top(
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Again and again, until Ctrl-C.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what running work uses: cores and memory, of how much it was given."""
+    """Show what running work uses: cores, memory and GPUs, of how much it was given."""
     client = connect()
     whose = None if everyone else client.me.get().id
     while True:
@@ -47,12 +54,16 @@ def top(
                 *(("Whose",) if everyone else ()),
                 "Cores",
                 "Memory",
+                "GPU",
+                "GPU memory",
                 "In",
                 "Out",
                 "Runs",
             )
             rows = [_row(each, now, everyone=everyone) for each, now in used]
             print_table(columns, rows, empty="Nothing runs. What waits: corral ps")
+            if any(each.resources.gpu for each, _ in used):
+                _note_simulated(client, {node for each, _ in used for node in each.nodes})
         if not watch:
             return
         try:
@@ -80,10 +91,30 @@ def _row(work: Workload, used: dict[str, float | None], *, everyone: bool) -> li
         *([work.user.name] if everyone else []),
         f"{cores or '-'} of {given.cpu_milli * work.replicas / 1000:g}",
         f"{size or '-'} of {size_words(given.memory_mib * work.replicas)}",
+        *_gpu(work, used),
         _rate(used["received_bytes_per_second"]),
         _rate(used["sent_bytes_per_second"]),
         since_words(work.started_at),
     ]
+
+
+def _gpu(work: Workload, used: dict[str, float | None]) -> tuple[str, str]:
+    """How busy (100 % for each whole one) and how full; nothing for work without a GPU."""
+    if work.resources.gpu is None:
+        return "", ""
+    busy, memory = used["gpu_busy_percent"], used["gpu_memory_mib"]
+    return "-" if busy is None else f"{busy:.0f} %", "-" if memory is None else size_words(round(memory))
+
+
+def _note_simulated(client: Client, nodes: set[str]) -> None:
+    try:
+        simulated = any(one.simulated and one.node_name in nodes for one in client.devices.list())
+    except Problem as problem:
+        if problem.status != 403:  # who may not see machines is not told of them
+            raise
+        return
+    if simulated:
+        say("GPUs are simulated: they are held and counted; your code computes on the CPU.")
 
 
 def _rate(bytes_per_second: float | None) -> str:
