@@ -1,5 +1,6 @@
 """Queues show what their work holds, organisations stay while records speak of them, numbers need leave."""
 
+from corral.control.invariants import check_invariants
 from corral.queues.service import ensure_queue
 from tests.campus import made, refused
 from tests.control.ground import Ground
@@ -22,12 +23,22 @@ async def test_queues_show_what_their_work_holds_and_give_it_back(ground: Ground
     assert await used() == {"Corral": 0, "Lab": 0, "Mei": 0}
 
 
-async def test_organisation_with_work_in_its_records_is_not_deleted(ground: Ground) -> None:
+async def test_organisation_with_past_work_is_deleted_and_the_ledger_keeps_its_name(ground: Ground) -> None:
     campus = ground.campus
     lab = await campus.organisation("Lab")
-    await ground.submit(campus.admin, "fit", organisation_id=lab)
+    work = await ground.submit(campus.admin, "fit", organisation_id=lab)
+    await ground.pass_time(10)
     problem = refused(await campus.admin.delete(f"/organisations/{lab}", match="*"), 409, "conflict")
-    assert "1 workloads in its records" in problem["detail"]
+    assert "1 workloads that are not over" in problem["detail"]
+    await ground.pass_time(110)
+    assert (await campus.admin.delete(f"/organisations/{lab}", match="*")).is_success
+    seen = await ground.get(work)
+    assert (seen["state"], seen["reason"]["sentence"]) == ("deleted", "Corral deleted it.")
+    assert seen["organisation"]["id"] == campus.root
+    sums = made(await campus.admin.get("/usage?by=organisation"))["items"]
+    assert {(one["owner"], one["owner_name"]) for one in sums} == {(lab, "Lab")}
+    checked = await campus.database.read(check_invariants)
+    assert [one for one in checked if one.broken] == []
 
 
 async def test_numbers_are_refused_where_flavors_are_to_be_chosen(ground: Ground) -> None:

@@ -46,6 +46,12 @@ def up(
     samples_hour_days: Annotated[str | None, _flag("The same of samples by the hour.", "DAYS")] = None,
     samples_day_days: Annotated[str | None, _flag("The same of samples by the day.", "DAYS")] = None,
     samples_workload_days: Annotated[str | None, _flag("The same of samples of a workload.", "DAYS")] = None,
+    ended_work_days: Annotated[
+        str | None, _flag("Ended work is deleted after so many days (365; 0: never).", "DAYS")
+    ] = None,
+    deleted_work_days: Annotated[
+        str | None, _flag("Records of deleted work are kept so long (30).", "DAYS")
+    ] = None,
     package_index: Annotated[str | None, _flag("Where runtimes are built from (PyPI).", "URL")] = None,
     upload_mib: Annotated[str | None, _flag("Largest working directory, packed (512).", "MIB")] = None,
     home_mib: Annotated[str | None, _flag("How much a home may hold (51200).", "MIB")] = None,

@@ -18,6 +18,7 @@ from corral.api.problems import install_problem_handlers
 from corral.audit.routes import router as audit_router
 from corral.control.chores import chores_loop, flush_loop
 from corral.control.counted import Counted
+from corral.control.purge import Keeping
 from corral.control.reports import keep_reports
 from corral.control.running import running
 from corral.control.samples import samples_loop
@@ -142,12 +143,13 @@ def create_app(parts: Parts) -> FastAPI:
     app.state.counted = Counted()
     app.state.log_places = log_places()
     app.state.session_places, app.state.connection_places = session_places(), connection_places()
+    keeping = Keeping(settings.ended_work_days, settings.deleted_work_days)
     app.state.loops = [
         samples_loop(database, samples),
         chores_loop(
             database,
             session_idle=idle,
-            more=[forget_unused, forget_withdrawn, box.renew, forget_runtimes],
+            more=[forget_unused, forget_withdrawn, box.renew, forget_runtimes, *keeping.chores()],
         ),
         sweep_loop(database, files),
         flush_loop(database, [partial(access.seen.flush, database)]),

@@ -175,6 +175,22 @@ class Settings(BaseModel):
         ge=1,
         le=3650,
     )
+    ended_work_days: WholeNumber = _setting(
+        365,
+        "Work that ended is deleted with its output and files after this many days; 0 keeps it until a "
+        "person deletes it.",
+        "a whole number from 0 to 36500",
+        ge=0,
+        le=36500,
+    )
+    deleted_work_days: WholeNumber = _setting(
+        30,
+        "Records of deleted work are kept for this many days after its files are gone. The usage ledger "
+        "and the audit log keep theirs.",
+        "a whole number from 1 to 3650",
+        ge=1,
+        le=3650,
+    )
     simulated_gpus: str = _setting(
         "",
         "GPUs that this machine is said to have: they are scheduled and metered, code computes on the CPU. "

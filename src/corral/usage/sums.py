@@ -31,6 +31,7 @@ from sqlalchemy import (
 )
 
 from corral.api.callers import Caller
+from corral.audit.tables import audit_entry
 from corral.core.permissions import Permission
 from corral.core.refusals import Invalid
 from corral.core.scopes import is_root, subtree_end
@@ -116,7 +117,12 @@ def _names(transaction: Transaction, by: By, owners: set[str]) -> dict[str, str]
     if table is None:
         return {}
     statement = select(table.c.id, table.c.name).where(any_of(table.c.id, "owners"))
-    return dict(tuple(row) for row in transaction.rows(statement, {"owners": json.dumps(sorted(owners))}))
+    names = dict(tuple(row) for row in transaction.rows(statement, {"owners": json.dumps(sorted(owners))}))
+    if gone := owners - names.keys():
+        # The audit log knows by which name an organisation was deleted.
+        known = transaction.rows(_DELETED, {"owners": json.dumps(sorted(gone))})
+        names |= {row.object_id: row.object_name for row in known}
+    return names
 
 
 def _conditions(transaction: Transaction, caller: Caller, question: Question) -> list[ColumnElement[bool]]:
@@ -154,6 +160,9 @@ def _at_or_below(paths: Sequence[str]) -> ColumnElement[bool]:
     )
 
 
+_DELETED = select(audit_entry.c.object_id, audit_entry.c.object_name).where(
+    any_of(audit_entry.c.object_id, "owners"), audit_entry.c.action == "organisation.delete"
+)
 _SINCE, _UNTIL = bindparam("since", type_=Instant), bindparam("until", type_=Instant)
 _OVERLAPS = (_a.opened_at < _UNTIL, or_(_a.ended_at.is_(None), _a.ended_at > _SINCE))
 

@@ -1,24 +1,42 @@
-"""What organisations hear of workloads: what keeps one of them from being deleted."""
+"""What organisations hear of workloads: what keeps one of them from being deleted, and what goes with it."""
 
 from collections.abc import Mapping
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from corral.identity.lookups import Node
+from corral.queues.service import find_queue
 from corral.store.database import Transaction
+from corral.workloads import service
+from corral.workloads.states import OVER
 from corral.workloads.tables import workload
 
 
 class WorkloadsFollow:
-    """An organisation in which work was submitted stays: its records speak of it, also of deleted work."""
+    """Work that is not over keeps its organisation; what is over is deleted with it.
+
+    What is left of deleted work until its files are gone and its records are forgotten stands with the
+    organisation above. The ledger keeps where it was, and the name.
+    """
 
     def created(self, transaction: Transaction, node: Node) -> None: ...
 
     def moved(self, transaction: Transaction, node: Node) -> None: ...
 
     def contents(self, transaction: Transaction, node: Node) -> Mapping[str, int]:
-        there = select(func.count()).where(workload.c.organisation_id == node.id)
-        count = transaction.scalar(there)
-        return {"workloads in its records": count} if count else {}
+        count = transaction.scalar(
+            select(func.count()).where(
+                workload.c.organisation_id == node.id, workload.c.state.not_in(sorted(OVER))
+            )
+        )
+        return {"workloads that are not over": count} if count else {}
 
-    def deleted(self, transaction: Transaction, node: Node) -> None: ...
+    def deleted(self, transaction: Transaction, node: Node) -> None:
+        here = workload.c.organisation_id == node.id
+        ids = [one for (one,) in transaction.rows(select(workload.c.id).where(here))]
+        if not ids:
+            return
+        assert node.parent_id is not None, "the root is never deleted"
+        service.delete_old(transaction, ids)
+        above = find_queue(transaction, node.parent_id)
+        transaction.run(update(workload).where(here).values(organisation_id=node.parent_id, queue_id=above))

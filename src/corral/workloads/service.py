@@ -1,11 +1,11 @@
 """What people do with workloads: submit, stop, suspend, resume, delete."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy import bindparam, insert, select, update
 
-from corral.api.callers import Caller
+from corral.api.callers import SYSTEM, Caller
 from corral.audit.record import Subject, record, record_all
 from corral.core.ids import Kind, new_id
 from corral.core.permissions import Permission
@@ -87,15 +87,7 @@ def act(transaction: Transaction, caller: Caller, action: Action, workload_ids: 
             allowed.append(loaded[workload_id])
     after = _acted(transaction, caller, action, allowed)
     changed = [(one, now) for one, now in zip(allowed, after, strict=True) if now.row is not one.row]
-    record_all(
-        transaction,
-        caller,
-        f"workload.{action}",
-        [
-            (_subject(one.row, one.row.path), {"state": one.life.state}, {"state": now.row.state})
-            for one, now in changed
-        ],
-    )
+    _record(transaction, caller, action, changed, lambda row: str(row.path))
     ids = {one.row.id for one, _ in changed}
     return Acted(
         changed=[one.row.id for one, _ in changed],
@@ -269,6 +261,35 @@ def remove(transaction: Transaction, caller: Caller, workload_id: str) -> None:
     path = transaction.scalar(select(organisation.c.path).where(here))
     before, after = {"state": loaded.life.state}, {"state": State.DELETED}
     record(transaction, caller, "workload.delete", _subject(loaded.row, path), before=before, after=after)
+
+
+def delete_old(transaction: Transaction, workload_ids: Sequence[str]) -> None:
+    """Deletes work that is over, for Corral itself."""
+    old = list(load(transaction, workload_ids).values())
+    rows = transaction.rows(
+        select(organisation.c.id, organisation.c.path).where(
+            organisation.c.id.in_(sorted({one.row.organisation_id for one in old}))
+        )
+    )
+    paths = {row.id: row.path for row in rows}
+    gone = _delete(transaction, SYSTEM, old)
+    changed = [(one, now) for one, now in zip(old, gone, strict=True) if now.row is not one.row]
+    _record(transaction, SYSTEM, "delete", changed, lambda row: paths[row.organisation_id])
+
+
+def _record(
+    transaction: Transaction,
+    caller: Caller,
+    action: Action,
+    changed: Sequence[tuple[Loaded, Loaded]],
+    path_of: Callable[[AnyRow], str],
+) -> None:
+    """One entry of the audit log for each, with its state before and after."""
+    subjects = [
+        (_subject(one.row, path_of(one.row)), {"state": one.life.state}, {"state": now.row.state})
+        for one, now in changed
+    ]
+    record_all(transaction, caller, f"workload.{action}", subjects)
 
 
 _WANTED: dict[Action, Wanted] = {"stop": Wanted.STOP, "suspend": Wanted.SUSPEND, "resume": Wanted.RUN}

@@ -1,0 +1,77 @@
+"""What is long over goes by itself: ended work, the records of deleted work, the journal. Never the ledger.
+
+Ended work is deleted as a person would delete it, so that its output and files go and everybody is told. The
+records of deleted work follow when their files have been gone for a while. Each is a chore of small steps.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import ColumnElement, Table, delete, func, select
+
+from corral.control.chores import Chore
+from corral.store.database import Transaction
+from corral.training.tables import runtime, secret_use, upload_use
+from corral.workloads import service
+from corral.workloads.states import OVER, State
+from corral.workloads.tables import attempt, claim, replica, transition, verdict, workload
+from corral.zones.tables import zone_journal
+
+# Those that refer to others come first.
+_RECORDS: Sequence[Table] = (secret_use, upload_use, verdict, claim, transition, replica, attempt)
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """How long; 0 days keep ended work until a person deletes it."""
+
+    ended_work_days: int = 365
+    deleted_work_days: int = 30
+    journal_days: int = 7
+
+    def chores(self) -> list[Chore]:
+        ended: list[Chore] = [self.delete_ended_work] if self.ended_work_days else []
+        return [*ended, self.forget_deleted_work, self.forget_journal]
+
+    def delete_ended_work(self, transaction: Transaction, most: int) -> int:
+        """With its output and files."""
+        before = transaction.now - timedelta(days=self.ended_work_days)
+        ids = _some(
+            transaction,
+            most,
+            workload.c.state.in_(sorted(OVER - {State.DELETED})),
+            workload.c.ended_at < before,
+        )
+        service.delete_old(transaction, ids)
+        return len(ids)
+
+    def forget_deleted_work(self, transaction: Transaction, most: int) -> int:
+        """All records of it but the ledger's and the audit log's."""
+        before = transaction.now - timedelta(days=self.deleted_work_days)
+        gone = workload.c.state == State.DELETED, workload.c.discarded_at < before
+        ids = _some(transaction, most, *gone)
+        for table in _RECORDS:
+            transaction.run(delete(table).where(table.c.workload_id.in_(ids)))
+        return transaction.run(delete(workload).where(workload.c.id.in_(ids)))
+
+    def forget_journal(self, transaction: Transaction, most: int) -> int:
+        """Every reader is long past it. The newest stays, so that the journal always knows its place."""
+        newest = select(func.max(zone_journal.c.sequence)).group_by(zone_journal.c.zone_id)
+        old = (
+            select(zone_journal.c.sequence)
+            .where(
+                zone_journal.c.at < transaction.now - timedelta(days=self.journal_days),
+                zone_journal.c.sequence.not_in(newest),
+            )
+            .order_by(zone_journal.c.sequence)
+            .limit(most)
+        )
+        return transaction.run(delete(zone_journal).where(zone_journal.c.sequence.in_(old)))
+
+
+def _some(transaction: Transaction, most: int, *conditions: ColumnElement[bool]) -> list[str]:
+    """Not what a runtime was built by: other work runs in its files."""
+    builds = select(runtime.c.workload_id).where(runtime.c.workload_id.is_not(None))
+    chosen = select(workload.c.id).where(*conditions, workload.c.id.not_in(builds))
+    return [one for (one,) in transaction.rows(chosen.order_by(workload.c.id).limit(most))]
