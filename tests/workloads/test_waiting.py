@@ -4,6 +4,8 @@ from tests.campus import made
 from tests.control.ground import Ground
 from tests.statements import statements
 
+TABLES = ("workload", "verdict", "claim", "queue")
+
 
 async def _reserve(ground: Ground) -> None:
     """The first two that wait get a time that nobody may push back."""
@@ -40,9 +42,9 @@ async def test_why_costs_as_many_questions_for_many_as_for_one(ground: Ground) -
     for number in range(4):
         await ground.submit(admin, f"w{number}", gpus=8)
     await ground.settle()
-    with statements() as for_one:
+    with statements(*TABLES) as for_one:
         made(await admin.get("/workloads?state=queued&limit=1"))
-    with statements() as for_all:
+    with statements(*TABLES) as for_all:
         assert len(made(await admin.get("/workloads?state=queued"))["items"]) == 3
     assert len(for_all) == len(for_one)
 
