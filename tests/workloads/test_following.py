@@ -1,7 +1,10 @@
 """Queues show what their work holds, organisations stay while records speak of them, numbers need leave."""
 
+from sqlalchemy import update
+
 from corral.control.invariants import check_invariants
 from corral.queues.service import ensure_queue
+from corral.workloads.tables import workload
 from tests.campus import made, refused
 from tests.control.ground import Ground
 
@@ -27,6 +30,11 @@ async def test_organisation_with_past_work_is_deleted_and_the_ledger_keeps_its_n
     campus = ground.campus
     lab = await campus.organisation("Lab")
     work = await ground.submit(campus.admin, "fit", organisation_id=lab)
+    build = await ground.submit(campus.admin, "build", organisation_id=lab)
+    await campus.database.write(
+        lambda t: t.run(update(workload).where(workload.c.id == build).values(kind="runtime"))
+    )
+    made(await campus.admin.post(f"/workloads/{build}/stop"))
     await ground.pass_time(10)
     problem = refused(await campus.admin.delete(f"/organisations/{lab}", match="*"), 409, "conflict")
     assert "1 workloads that are not over" in problem["detail"]
@@ -35,6 +43,7 @@ async def test_organisation_with_past_work_is_deleted_and_the_ledger_keeps_its_n
     seen = await ground.get(work)
     assert (seen["state"], seen["reason"]["sentence"]) == ("deleted", "Corral deleted it.")
     assert seen["organisation"]["id"] == campus.root
+    assert await ground.state(build) == "stopped"
     sums = made(await campus.admin.get("/usage?by=organisation"))["items"]
     assert {(one["owner"], one["owner_name"]) for one in sums} == {(lab, "Lab")}
     checked = await campus.database.read(check_invariants)

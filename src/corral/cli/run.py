@@ -1,11 +1,12 @@
 """`corral run`: a command goes to the cluster, and its output comes back."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from corral_sdk import Client, encode
 
+from corral.cli import run_options as options
 from corral.cli.asking import (
     command_of,
     name_of,
@@ -31,57 +32,29 @@ _ARGUMENTS = {"allow_interspersed_args": False}
 
 @app.command(context_settings=_ARGUMENTS)
 def run(
-    command: Annotated[
-        list[str], typer.Argument(metavar="[--] COMMAND…", help="What to run; train.py is run with python.")
-    ],
-    gpu: Annotated[
-        str | None, typer.Option(metavar="GPU", help="2 whole ones; a part: 8Gi, 0.5, 1g.10gb; 2x8Gi.")
-    ] = None,
-    gpu_model: Annotated[
-        list[str] | None, typer.Option(metavar="MODEL", help="Only this one; repeat it for several.")
-    ] = None,
-    cpu: Annotated[str | None, typer.Option(metavar="CORES", help="2, 0.5 or 500m. [1]")] = None,
-    memory: Annotated[str | None, typer.Option(metavar="SIZE", help="4Gi, 512Mi. [2Gi]")] = None,
-    flavor: Annotated[
-        str | None, typer.Option(metavar="FLAVOR", help="A bundle instead of numbers: corral flavor list.")
-    ] = None,
-    replicas: Annotated[int, typer.Option("--replicas", "-n", metavar="N", help="Started together.")] = 1,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="[that of the script]")] = None,
-    org: Annotated[
-        str | None,
-        typer.Option(
-            "--queue", "--organisation", "--org", metavar="ORG", help="Whose share it uses. [your own]"
-        ),
-    ] = None,
-    env: Annotated[
-        list[str] | None,
-        typer.Option("--env", "-e", metavar="A=b", help="A variable; A alone: as it is here."),
-    ] = None,
-    secret: Annotated[
-        list[str] | None, typer.Option(metavar="VAR=NAME", help="A variable with the value of a secret.")
-    ] = None,
-    param: Annotated[
-        list[str] | None, typer.Option("--param", "-p", metavar="lr=0.1", help="Added as --lr 0.1.")
-    ] = None,
-    time_limit: Annotated[str | None, typer.Option(metavar="TIME", help="90s, 30min, 2h, 1d.")] = None,
-    retries: Annotated[int, typer.Option(metavar="N", help="How often to try again after a failure.")] = 0,
-    priority: Annotated[int | None, typer.Option(metavar="1…5", help="Up to your own. [your own]")] = None,
-    runtime: Annotated[str | None, typer.Option(metavar="NAME", help="A built Python environment.")] = None,
-    launch: Annotated[
-        str, typer.Option(metavar="HOW", help="plain: once per replica; torchrun: once per GPU.")
-    ] = "plain",
-    home: Annotated[bool, typer.Option("--home", help="Your home directory is there too.")] = False,
-    network: Annotated[
-        bool, typer.Option("--network/--no-network", help="The way out to the network.")
-    ] = True,
-    upload: Annotated[
-        bool, typer.Option("--upload/--no-upload", help="Take the working directory along.")
-    ] = True,
-    detach: Annotated[bool, typer.Option("--detach", "-d", help="Print the id and do not wait.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would become of it; submit nothing.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the work as JSON and do not wait.")] = False,
+    command: options.Command,
+    gpu: options.Gpu = None,
+    gpu_model: options.GpuModels = None,
+    cpu: options.Cpu = None,
+    memory: options.Memory = None,
+    flavor: options.Flavor = None,
+    replicas: options.Replicas = 1,
+    name: options.Name = None,
+    org: options.Organisation = None,
+    env: options.Variables = None,
+    secret: options.Secrets = None,
+    param: options.Parameters = None,
+    time_limit: options.TimeLimit = None,
+    retries: options.Retries = 0,
+    priority: options.Priority = None,
+    runtime: options.Runtime = None,
+    launch: options.Launch = "plain",
+    home: options.Home = False,
+    network: options.Network = True,
+    upload: options.Upload = True,
+    detach: options.Detach = False,
+    dry_run: options.DryRun = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Run a command on the cluster and show its output; ends with its exit code.
 

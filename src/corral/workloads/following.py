@@ -13,7 +13,7 @@ from corral.workloads.tables import workload
 
 
 class WorkloadsFollow:
-    """Work that is not over keeps its organisation; what is over is deleted with it.
+    """Work that is not over keeps its organisation; what is over is deleted with it, but for built runtimes.
 
     What is left of deleted work until its files are gone and its records are forgotten stands with the
     organisation above. The ledger keeps where it was, and the name.
@@ -33,10 +33,11 @@ class WorkloadsFollow:
 
     def deleted(self, transaction: Transaction, node: Node) -> None:
         here = workload.c.organisation_id == node.id
-        ids = [one for (one,) in transaction.rows(select(workload.c.id).where(here))]
-        if not ids:
+        past = transaction.rows(select(workload.c.id, workload.c.kind).where(here))
+        if not past:
             return
         assert node.parent_id is not None, "the root is never deleted"
-        service.delete_old(transaction, ids)
+        # What a runtime was built by keeps its files: other work runs in them.
+        service.delete_old(transaction, [row.id for row in past if row.kind != "runtime"])
         above = find_queue(transaction, node.parent_id)
         transaction.run(update(workload).where(here).values(organisation_id=node.parent_id, queue_id=above))
