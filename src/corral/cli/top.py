@@ -7,13 +7,13 @@ from itertools import islice
 from typing import Annotated, Any
 
 import typer
-from corral_sdk import Client, Problem
+from corral_sdk import Client
 from corral_sdk.models import Workload
 
 from corral.cli.connection import connect
 from corral.cli.frame import Json, new_app
 from corral.cli.output import print_json, print_table, say
-from corral.cli.work_words import since_words, size_words
+from corral.cli.work_words import SIMULATED, since_words, size_words
 
 app = new_app()
 
@@ -62,8 +62,8 @@ def top(
             )
             rows = [_row(each, now, everyone=everyone) for each, now in used]
             print_table(columns, rows, empty="Nothing runs. What waits: corral ps")
-            if any(each.resources.gpu for each, _ in used):
-                _note_simulated(client, {node for each, _ in used for node in each.nodes})
+            if any(each.simulated for each, _ in used):
+                say(SIMULATED)
         if not watch:
             return
         try:
@@ -104,17 +104,6 @@ def _gpu(work: Workload, used: dict[str, float | None]) -> tuple[str, str]:
         return "", ""
     busy, memory = used["gpu_busy_percent"], used["gpu_memory_mib"]
     return "-" if busy is None else f"{busy:.0f} %", "-" if memory is None else size_words(round(memory))
-
-
-def _note_simulated(client: Client, nodes: set[str]) -> None:
-    try:
-        simulated = any(one.simulated and one.node_name in nodes for one in client.devices.list())
-    except Problem as problem:
-        if problem.status != 403:  # who may not see machines is not told of them
-            raise
-        return
-    if simulated:
-        say("GPUs are simulated: they are held and counted; your code computes on the CPU.")
 
 
 def _rate(bytes_per_second: float | None) -> str:
