@@ -190,7 +190,7 @@ class Scores:
         elif len(changed) <= _FEW:
             self._score_each(changed)
         else:
-            self._score(np.array(sorted(changed)))
+            self._score(np.fromiter(changed, np.int64, len(changed)))
         return self._array
 
     def _score_each(self, nodes: Iterable[int]) -> None:
