@@ -55,7 +55,8 @@ STATES = {
     "StuckInReleasing": ReplicaState.STUCK,
     "Succeeded": ReplicaState.SUCCEEDED,
 }
-GONE = {"Failed", "Deleted", "Unknown"}
+# What is gone, or held back by someone else: it is not scheduled.
+GONE = {"Failed", "Deleted", "Unknown", "Gated"}
 DEFAULT_SET = "default"
 HOLDING = {ReplicaState.RUNNING, ReplicaState.RELEASING, ReplicaState.STUCK}
 Json = dict[str, Any]

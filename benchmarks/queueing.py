@@ -34,7 +34,6 @@ MURI_PUBLISHED = {"trace1": 3_330_371, "trace3": 347_213}
 LARGE_GPUS = 8
 PARTS = ("sharing", "backfill", "estimates", "muri")
 WAITED_SECONDS = 60
-PARTS_OF_NODES = {4: "a quarter", 8: "an eighth"}
 
 Tables = dict[str, list[report.Row]]
 
@@ -46,22 +45,29 @@ def main() -> None:
     arguments.add_argument("--from-day", type=int, default=24, metavar="N", help="of Philly (default 24)")
     arguments.add_argument("--days", type=int, default=3, metavar="N", help="of Philly (default 3)")
     arguments.add_argument("--full", action="store_true", help="the whole of Philly; takes half an hour")
+    arguments.add_argument(
+        "--shrink",
+        type=int,
+        metavar="N",
+        help="of Philly's nodes every Nth, for backfill and estimates (default 8; with --full 4)",
+    )
     options = arguments.parse_args()
     parts = [part.strip() for part in options.parts.split(",")]
     if unknown := [part for part in parts if part not in PARTS]:
         sys.exit(f"--parts: {unknown[0]!r} is unknown; known are {', '.join(PARTS)}")
     window = None if options.full else (options.from_day, options.from_day + options.days)
     # Of a few days an eighth is enough to make work wait; all of it would wait ever longer there.
-    part = 4 if options.full else 8
+    part = options.shrink or (4 if options.full else 8)
+    size = f"1/{part} of the nodes"
     tables: Tables = {}
     try:
         if "sharing" in parts:
             tables |= sharing(_philly(options.traces, 1, window), "all nodes")
             tables |= sharing(_philly(options.traces, 4, window), "a quarter")
         if "backfill" in parts:
-            tables |= backfill(_philly(options.traces, part, window), PARTS_OF_NODES[part])
+            tables |= backfill(_philly(options.traces, part, window), size)
         if "estimates" in parts:
-            tables |= estimates(_philly(options.traces, part, window), PARTS_OF_NODES[part])
+            tables |= estimates(_philly(options.traces, part, window), size)
         if "muri" in parts:
             tables |= muri(options.traces)
     except Invalid as error:
