@@ -128,6 +128,25 @@ async def test_owner_gets_the_guarantee_back_and_the_borrower_resumes(ground: Gr
     assert seen["attempt"] == 2
 
 
+async def test_who_came_first_shares_with_who_comes_later(ground: Ground) -> None:
+    """Nobody is guaranteed anything: all share equally, whoever holds it."""
+    people = {}
+    for name in ("ana", "bert"):
+        await ground.campus.person(name)
+        people[name] = await ground.campus.sign_in(name)
+    for number in range(4):
+        ground.programs[f"w{number}"] = ground.programs[f"l{number}"] = Program(None, 1, 2)
+    first = [await ground.submit(people["ana"], f"w{number}", gpus=2) for number in range(4)]
+    await ground.pass_time(10)
+    assert await ground.states(*first) == ["running"] * 4
+    later = [await ground.submit(people["bert"], f"l{number}", gpus=2) for number in range(4)]
+    await ground.pass_time(60)
+    assert sorted(await ground.states(*first)) == ["running", "running", "suspended", "suspended"]
+    assert sorted(await ground.states(*later)) == ["queued", "queued", "running", "running"]
+    await ground.pass_time(120)
+    assert sorted(await ground.states(*later)) == ["queued", "queued", "running", "running"]
+
+
 async def test_person_suspends_and_resumes(ground: Ground) -> None:
     admin = ground.campus.admin
     ground.programs["long"] = Program(None, 1, 2)

@@ -205,3 +205,28 @@ async def test_what_work_holds_and_waits_for_is_added_up_along_the_tree(campus: 
         quotas = {one["resource"]: one for one in (await here.queue(name))["quotas"]}
         assert (quotas["gpu_milli"]["used"], quotas["gpu_milli"]["wanted"]) == (2000, 1000)
         assert (quotas["memory_mib"]["used"], quotas["cpu_milli"]["wanted"]) == (1024, 0)
+
+
+async def test_fair_shares_are_the_schedulers_and_a_change_says_whose_it_moves(campus: Campus) -> None:
+    here = await hall(campus)
+    places = {}
+    for name, person in (("Lab", "mei"), ("Group", "amina")):
+        unit = await campus.organisation(name)
+        places[name] = await campus.database.write(ensure_queue, unit, await campus.person(person, unit))
+    use = {
+        (places["Lab"], here.pool): Use(Amount(6000)),
+        (places["Group"], here.pool): Use(Amount(2000), Amount(8000)),
+    }
+    campus.app.state.use_of_queues = lambda _: use
+
+    async def fair(name: str) -> int:
+        quotas = (await here.queue(name))["quotas"]
+        return next(int(one["fair_share"]) for one in quotas if one["resource"] == "gpu_milli")
+
+    assert [await fair(name) for name in ("Corral", "Lab", "Group")] == [8000, 4000, 4000]
+    given = await here.give(here.gpus(await here.queue("Group"), guarantee=6000), dry_run=True)
+    moved = {one["queue_name"]: one for one in given["effects"] if one["resource"] == "gpu_milli"}
+    # Guaranteed 6 of 8, it shares the other 2 by weight: 7 for it, 1 for who holds 6.
+    assert [moved["Lab"][what] for what in ("used", "fair_before", "fair_after")] == [6000, 4000, 1000]
+    assert [moved["Group"][what] for what in ("used", "wanted", "fair_after")] == [2000, 8000, 7000]
+    assert await fair("Lab") == 4000

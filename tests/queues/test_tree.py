@@ -18,6 +18,7 @@ from corral.zones import journal
 from corral.zones.service import local_zone
 from corral.zones.snapshot import pools_and_nodes
 from tests.campus import Campus, made, refused
+from tests.zones.machines import machine, see
 
 
 async def queues_of(campus: Campus) -> dict[str, Queue]:
@@ -71,7 +72,11 @@ async def test_nobody_has_a_guarantee_at_first_and_surplus_is_shared_equally(cam
     assert tree[mine].policy is QueuePolicy.ELASTIC
     assert tree[mine].quotas[pool.name] == dict.fromkeys(RESOURCES, Quota(0, -1, 1))
     root = tree[str(tree[mine].parent)]
-    assert root.quotas[pool.name] == {}, "the root has the whole pool"
+    nothing = dict.fromkeys(RESOURCES, Quota(0, -1, 1))
+    assert root.quotas[pool.name] == nothing, "the root has what the pool has: no machine was seen yet"
+    await campus.database.write(see, machine())
+    root = (await queues_of(campus))[str(tree[mine].parent)]
+    assert root.quotas[pool.name][Resource.GPU_MILLI] == Quota(8000, -1, 1)
 
 
 async def test_quotas_that_were_set_are_the_schedulers(campus: Campus) -> None:

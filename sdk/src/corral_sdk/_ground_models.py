@@ -15,6 +15,7 @@ __all__ = [
     "Pool",
     "PoolTopology",
     "Queue",
+    "QueueEffect",
     "QueuePerson",
     "QueuePool",
     "QueueQuota",
@@ -134,6 +135,7 @@ class QueueQuota:
     weight: int
     used: int | None
     wanted: int | None
+    fair_share: int | None
 
 
 @dataclass(frozen=True)
@@ -191,10 +193,25 @@ class Queues:
 
 
 @dataclass(frozen=True)
+class QueueEffect:
+    """Another fair share: who holds more than it may have to give some back, who holds less gets it."""
+
+    queue_id: str
+    queue_name: str
+    pool_id: str
+    resource: str
+    used: int
+    wanted: int
+    fair_before: int
+    fair_after: int
+
+
+@dataclass(frozen=True)
 class ChangedQueues:
     dry_run: bool
     items: tuple[Queue, ...]
     warnings: tuple[QueueWarning, ...]
+    effects: tuple[QueueEffect, ...]
 
 
 @dataclass(frozen=True)

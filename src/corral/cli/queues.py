@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 from corral_sdk import encode
-from corral_sdk.models import QueuePool, QueueQuota, Queues
+from corral_sdk.models import QueueEffect, QueuePool, QueueQuota, Queues
 
 from corral.cli.connection import connect
 from corral.cli.frame import Json, new_app
@@ -105,6 +105,7 @@ def set_queues(
         return
     names = ", ".join(each.name for each in done.items)
     say(f"Nothing was changed; this would change {names}." if dry_run else f"Changed {names}.")
+    _print_effects(done.effects, "gpu_milli")
     _print_warnings(done.warnings)
 
 
@@ -138,12 +139,15 @@ def _columns(queues: Any) -> tuple[str, ...]:
     quotas = [quota for each in queues for quota in each.quotas]
     measured = any(quota.used is not None for quota in quotas)
     waits = any(quota.wanted is not None for quota in quotas)
-    return ("Guarantee", "Limit", "Weight", *(["Used"] if measured else []), *(["Wanted"] if waits else []))
+    shared = any(quota.fair_share is not None for quota in quotas)
+    known = {"Used": measured, "Wanted": waits, "Fair share": shared}
+    return ("Guarantee", "Limit", "Weight", *(name for name, is_known in known.items() if is_known))
 
 
 def _numbers(quota: QueueQuota) -> tuple[object, ...]:
     guarantee = "all" if quota.guarantee == -1 else shown(quota.guarantee, quota.resource)
-    use = [shown(one, quota.resource) for one in (quota.used, quota.wanted) if one is not None]
+    told = (quota.used, quota.wanted, quota.fair_share)
+    use = [shown(one, quota.resource) for one in told if one is not None]
     return (guarantee, shown(quota.limit, quota.resource), quota.weight, *use)
 
 
@@ -153,6 +157,16 @@ def _resource(text: str | None, pool: QueuePool) -> str:
     if text not in RESOURCES:
         raise CommandError(f"--resource {text!r} is not known.", remedy="Use gpu, cpu or memory.")
     return RESOURCES[text]
+
+
+def _print_effects(effects: tuple[QueueEffect, ...], resource: str) -> None:
+    rows = [
+        (one.queue_name, *(shown(n, resource) for n in (one.used, one.fair_before, one.fair_after)))
+        for one in effects
+        if one.resource == resource
+    ]
+    if rows:
+        print_table(("Queue", f"{_UNITS[resource]} used", "Fair share", "Then"), rows, empty="")
 
 
 def _print_warnings(warnings: Any) -> None:

@@ -10,10 +10,11 @@ from corral.api.callers import Caller, lacking
 from corral.core.permissions import Permission
 from corral.core.queues import Queue as CoreQueue
 from corral.core.refusals import NotFound
-from corral.core.resources import RESOURCES, Resource
+from corral.core.resources import RESOURCES, Amount, Resource
 from corral.core.scopes import ancestors, contains
 from corral.identity.tables import organisation, user
-from corral.queues.models import Queue, QueuePerson, QueuePool, QueueQuota, QueueWarning
+from corral.queues.fair import fair_shares
+from corral.queues.models import Queue, QueueEffect, QueuePerson, QueuePool, QueueQuota, QueueWarning
 from corral.queues.rules import OverCommitment, Shortfall, over_commitments, quota_of, told
 from corral.queues.snapshot import queues_in
 from corral.queues.tables import queue
@@ -60,6 +61,7 @@ class Forest:
     rows: dict[str, QueueRow]
     visible: Mapping[str, int]
     use: Mapping[Place, Use] | None
+    fair: Mapping[Place, Amount]
 
     def find(self, queue_id: str) -> QueueRow:
         if queue_id not in self.visible:
@@ -77,7 +79,30 @@ class Forest:
         rows = dict(self.rows)
         for queue_id, allowed in numbers.items():
             rows[queue_id] = replace(rows[queue_id], custom_numbers=allowed)
-        return replace(self, cores={**self.cores, **cores}, rows=rows)
+        after = {**self.cores, **cores}
+        return replace(self, cores=after, rows=rows, fair=_fair(after, self.use, self.pools))
+
+    def effects(self, after: "Forest") -> list[QueueEffect]:
+        """Where the fair share is another one in the forest after a change; nothing if use is not known."""
+        return [
+            QueueEffect(
+                queue_id=queue_id,
+                queue_name=self.rows[queue_id].name,
+                pool_id=pool_id,
+                resource=resource,
+                used=getattr(use.held, resource),
+                wanted=0 if use.wanted is None else getattr(use.wanted, resource),
+                fair_before=getattr(before, resource),
+                fair_after=getattr(then, resource),
+            )
+            for queue_id in self.visible
+            for pool_id in self.pools
+            if (before := self.fair.get((queue_id, pool_id))) is not None
+            and before != (then := after.fair[queue_id, pool_id])
+            for use in ((self.use or {}).get((queue_id, pool_id), Use()),)
+            for resource in RESOURCES
+            if getattr(before, resource) != getattr(then, resource)
+        ]
 
     def warnings(self) -> list[QueueWarning]:
         sizes = {
@@ -124,6 +149,7 @@ class Forest:
     def _quota(self, core: CoreQueue, pool_id: str, resource: Resource) -> QueueQuota:
         quota = quota_of(core, pool_id, resource)
         use = None if self.use is None else self.use.get((core.name, pool_id), Use())
+        fair = self.fair.get((core.name, pool_id))
         return QueueQuota(
             pool_id=pool_id,
             resource=resource,
@@ -132,6 +158,7 @@ class Forest:
             weight=quota.weight,
             used=None if use is None else getattr(use.held, resource),
             wanted=None if use is None or use.wanted is None else getattr(use.wanted, resource),
+            fair_share=None if fair is None else getattr(fair, resource),
         )
 
     def _warning(self, found: OverCommitment) -> QueueWarning:
@@ -167,14 +194,16 @@ def read_forest(
     names = {row.organisation_id: row.organisation_name.casefold() for row in rows.values()}
     seen = [row for row in rows.values() if _may_see(caller, row) and contains(within or "/", row.path)]
     seen.sort(key=lambda row: _order(row, names))
-    return Forest(
-        caller,
-        pools,
-        {core.name: core for core in cores},
-        rows,
-        {row.id: place for place, row in enumerate(seen)},
-        None if use is None else with_those_below(cores, use(transaction)),
-    )
+    by_name = {core.name: core for core in cores}
+    used = None if use is None else with_those_below(cores, use(transaction))
+    places = {row.id: place for place, row in enumerate(seen)}
+    return Forest(caller, pools, by_name, rows, places, used, _fair(by_name, used, pools))
+
+
+def _fair(
+    cores: Mapping[str, CoreQueue], use: Mapping[Place, Use] | None, pools: Mapping[str, Pool]
+) -> Mapping[Place, Amount]:
+    return {} if use is None else fair_shares(cores.values(), use, pools.values())
 
 
 def _order(row: QueueRow, names: Mapping[str, str]) -> list[tuple[int, str, str]]:

@@ -91,7 +91,9 @@ def change_queues(
         parts.append((row, one, f"body.changes.{index}"))
     after = _apply(transaction, caller, forest, parts, dry_run=wanted.dry_run)
     items = [after.describe(after.find(queue_id)) for queue_id in named]
-    return ChangedQueues(dry_run=wanted.dry_run, items=items, warnings=after.warnings())
+    return ChangedQueues(
+        dry_run=wanted.dry_run, items=items, warnings=after.warnings(), effects=forest.effects(after)
+    )
 
 
 def _apply(

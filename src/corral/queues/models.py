@@ -35,6 +35,10 @@ class QueueQuota(Output):
     weight: int = Field(description="Part of the surplus, in proportion to its siblings'.", examples=[1])
     used: int | None = Field(description="What its work and all below it holds now; null: not known.")
     wanted: int | None = Field(description="What its work waits for; null: not known.")
+    fair_share: int | None = Field(
+        description="Its part of the pool, of what is held and waited for now; null: not known.",
+        examples=[3500],
+    )
 
 
 class Queue(Output):
@@ -127,10 +131,24 @@ class QueueChanges(Input):
     dry_run: bool = Field(False, description="Only say what would be and what is wrong with it.")
 
 
+class QueueEffect(Output):
+    """Another fair share: who holds more than it may have to give some back, who holds less gets it."""
+
+    queue_id: str
+    queue_name: str
+    pool_id: str
+    resource: Resource
+    used: int
+    wanted: int
+    fair_before: int
+    fair_after: int
+
+
 class ChangedQueues(Output):
     dry_run: bool
     items: list[Queue] = Field(description="The queues that were named, as they are then.")
     warnings: list[QueueWarning] = Field(description="All that you may see, after the change.")
+    effects: list[QueueEffect] = Field(description="Queues that you may see whose fair share changes.")
 
 
 FlavorName = Annotated[

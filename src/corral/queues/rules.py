@@ -1,7 +1,7 @@
 """Pure decisions about queues: what applies where nothing is said, what is promised twice, which colour."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from corral.core.queues import Queue, Quota
@@ -96,6 +96,19 @@ def told(amount: int, resource: Resource) -> str:
 
 def _counted(amount: int, unit: int, word: str) -> str:
     return f"{amount / unit:g} {word}{'' if amount == unit else 's'}"
+
+
+def root_quota(given: Mapping[Resource, Quota], capacity: Amount) -> dict[Resource, Quota]:
+    """The root's quota in a pool. Everything is what the pool has.
+
+    Without a number the root's share would be whatever is asked for, and those below would divide that:
+    nobody would ever hold more than a fair share, and who came first would keep it all.
+    """
+    whole = {}
+    for resource, there in zip(RESOURCES, capacity, strict=True):
+        quota = given.get(resource, ROOT_QUOTA)
+        whole[resource] = replace(quota, guarantee=there) if quota.guarantee == UNLIMITED else quota
+    return whole
 
 
 def whole_quota(given: Mapping[Resource, Quota], capacity: Amount) -> dict[Resource, Quota]:

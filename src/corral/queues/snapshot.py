@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from corral.core.queues import Queue, QueuePolicy, Quota
 from corral.core.resources import NOTHING, RESOURCES, WHOLE_DEVICE_MILLI, Amount, Resource
 from corral.identity.tables import organisation
-from corral.queues.rules import USUAL_QUOTA, whole_quota
+from corral.queues.rules import USUAL_QUOTA, root_quota, whole_quota
 from corral.queues.tables import queue, queue_quota
 from corral.store.database import AnyRow, Transaction
 from corral.zones.rules import DeviceHealth
@@ -30,10 +30,11 @@ def queues(transaction: Transaction, zone_id: str) -> tuple[Queue, ...]:
 
     def whole(one: Queue) -> Queue:
         given = stored.get(one.name, {})
-        quotas = {pool_id: whole_quota(given.get(pool_id, {}), size) for pool_id, size in there.items()}
+        decide = root_quota if one.parent is None else whole_quota
+        quotas = {pool_id: decide(given.get(pool_id, {}), size) for pool_id, size in there.items()}
         return replace(one, quotas=quotas)
 
-    return tuple(one if one.parent is None else whole(one) for one in queues_in(transaction, list(there)))
+    return tuple(whole(one) for one in queues_in(transaction, list(there)))
 
 
 def usual_quotas(transaction: Transaction, zone_id: str) -> Quotas:

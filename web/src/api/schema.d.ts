@@ -2013,6 +2013,11 @@ export interface components {
             /** Dry Run */
             dry_run: boolean;
             /**
+             * Effects
+             * @description Queues that you may see whose fair share changes.
+             */
+            effects: components["schemas"]["QueueEffect"][];
+            /**
              * Items
              * @description The queues that were named, as they are then.
              */
@@ -3687,6 +3692,27 @@ export interface components {
              */
             dry_run?: boolean;
         };
+        /**
+         * QueueEffect
+         * @description Another fair share: who holds more than it may have to give some back, who holds less gets it.
+         */
+        QueueEffect: {
+            /** Fair After */
+            fair_after: number;
+            /** Fair Before */
+            fair_before: number;
+            /** Pool Id */
+            pool_id: string;
+            /** Queue Id */
+            queue_id: string;
+            /** Queue Name */
+            queue_name: string;
+            resource: components["schemas"]["Resource"];
+            /** Used */
+            used: number;
+            /** Wanted */
+            wanted: number;
+        };
         /** QueuePerson */
         QueuePerson: {
             /** Display Name */
@@ -3724,6 +3750,12 @@ export interface components {
          * @description Of one resource in one pool. A limit of -1 is none; a guarantee of -1 is everything.
          */
         QueueQuota: {
+            /**
+             * Fair Share
+             * @description Its part of the pool, of what is held and waited for now; null: not known.
+             * @example 3500
+             */
+            fair_share: number | null;
             /**
              * Guarantee
              * @description Given back on demand; -1: everything.
