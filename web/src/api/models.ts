@@ -27,6 +27,7 @@ export type Device = Schemas['Device'];
 export type Flavor = Schemas['Flavor'];
 export type Pool = Schemas['Pool'];
 export type Queue = Schemas['Queue'];
+export type QueueEffect = Schemas['QueueEffect'];
 export type QueueWarning = Schemas['QueueWarning'];
 export type Queues = Schemas['Queues'];
 export type Resource = Schemas['Resource'];

@@ -1,34 +1,30 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { Button } from 'antd';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { body, client } from '../../../api/client';
 import { ApiError } from '../../../api/errors';
 import { keys } from '../../../api/keys';
+import type { QueueEffect } from '../../../api/models';
 import { CheckIcon, WarningIcon } from '../../../components/icons';
 import { useProblemText } from '../../../components/problem-text';
-import { asChanges, countOf, type Drafts } from './drafts';
+import { useAmounts } from '../amounts';
+import { asChanges, countOf, type Drafts, type View } from './drafts';
+import type { QueueVerdict } from './useVerdict';
 import { useWarningWords } from './warning-words';
 
-const TYPING_MS = 250;
 /** More than so many are counted instead of named. */
 const NAMED = 3;
+const MOST_SHARES = 8;
 
 /** What the changes would do: whether they validate, what is over-committed then; saves all or nothing. */
-export function EffectBar({ drafts, onDiscard, onSaved }: { drafts: Drafts; onDiscard: () => void; onSaved: () => void }) {
+export function EffectBar({ drafts, verdict, view, onDiscard, onSaved }: { drafts: Drafts; verdict: QueueVerdict; view: View; onDiscard: () => void; onSaved: () => void }) {
   const { t } = useTranslation();
   const queries = useQueryClient();
   const problem = useProblemText();
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState<unknown>(null);
-  const asked = useSettled(drafts);
-  const { data, error } = useQuery({
-    queryKey: [...keys.queueVerdict, asChanges(asked)],
-    queryFn: () => body(client.POST('/api/v1/queues/changes', { body: { changes: asChanges(asked), dry_run: true } })),
-    // The last verdict stays until the next one comes.
-    placeholderData: (before) => before,
-    retry: false,
-  });
+  const { data, error, old } = verdict;
   const trouble = refused ?? error;
   const save = async () => {
     setBusy(true);
@@ -47,13 +43,39 @@ export function EffectBar({ drafts, onDiscard, onSaved }: { drafts: Drafts; onDi
   const count = countOf(drafts);
   return (
     <div className="effect-bar">
-      <div className="effect-words" aria-live="polite" style={asked === drafts ? undefined : { opacity: 0.6 }}>
+      <div className="effect-words" aria-live="polite" style={old ? { opacity: 0.6 } : undefined}>
         <span className="strong">{t('queues.ifSaved', { count })}</span>
         {trouble ? <Verdict tone="red" text={problem(trouble).text || problem(trouble).title} /> : data && <Promises warnings={data.warnings} />}
+        {!trouble && data && <Shares effects={data.effects} view={view} />}
       </div>
       <Button type="text" onClick={onDiscard}>{t('queues.discard')}</Button>
       <Button type="primary" disabled={busy || Boolean(error)} onClick={() => void save()}>{t('queues.save', { count })}</Button>
     </div>
+  );
+}
+
+/** Who may hold more, and who holds more than is theirs then: that is what others may take back. */
+function Shares({ effects, view }: { effects: readonly QueueEffect[]; view: View }) {
+  const { t } = useTranslation();
+  const { plain, told } = useAmounts();
+  const here = effects.filter((one) => one.pool_id === view.pool && one.resource === view.resource);
+  if (here.length === 0) return <p className="effect-shares small text-2">{t('queues.sharesStay')}</p>;
+  const shown = here.slice(0, MOST_SHARES);
+  const words = ({ used, fair_before, fair_after }: QueueEffect) => {
+    const moves = t('queues.shareMoves', { from: plain(fair_before, view.resource), to: plain(fair_after, view.resource) });
+    if (used > fair_after) return `${moves}${t('queues.semicolon')}${t('queues.gives', { amount: told(used - fair_after, view.resource) })}`;
+    return moves;
+  };
+  return (
+    <dl className="effect-shares">
+      {shown.map((one) => (
+        <div key={one.queue_id}>
+          <dt className="strong cut">{one.queue_name}</dt>
+          <dd className="small text-2">{words(one)}</dd>
+        </div>
+      ))}
+      {here.length > shown.length && <div className="small text-2">{t('queues.moreOver', { count: here.length - shown.length })}</div>}
+    </dl>
   );
 }
 
@@ -78,14 +100,4 @@ function Verdict({ tone, text }: { tone: 'green' | 'amber' | 'red'; text: string
       {text}
     </span>
   );
-}
-
-/** The value once it has rested. */
-function useSettled(value: Drafts): Drafts {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return settled;
 }

@@ -4,10 +4,13 @@ import { useTranslation } from 'react-i18next';
 import { DataTable } from '../../../components/DataTable';
 import { ChevronDown, ChevronRight, WarningIcon } from '../../../components/icons';
 import { readAmount, UNLIMITED, useAmounts, writeAmount } from '../amounts';
-import { bound, quotaOf, withBound, withPolicy, withPriority, type Bound, type Drafts, type View } from './drafts';
+import type { QueueEffect } from '../../../api/models';
+import { bound, ownOf, quotaOf, withBound, withOwn, type Bound, type Drafts, type View } from './drafts';
 import { EditCell } from './EditCell';
 import { QueueAxis, QueueBar } from './QueueBar';
 import { flattened, type QueueNode } from './tree';
+
+type Column = NonNullable<TableProps<QueueNode>['columns']>[number];
 
 interface Props {
   tree: QueueNode[] | undefined;
@@ -18,19 +21,25 @@ interface Props {
   /** Queues that promise more than they have. */
   over: ReadonlySet<string>;
   drafts: Drafts;
+  /** What the drafts would do to fair shares. */
+  effects: readonly QueueEffect[];
+  openId: string | null;
+  onOpen: (id: string) => void;
+  /** A panel stands beside it. */
+  narrow: boolean;
   /** Absent where the tree is only looked at. */
   onDraft: ((drafts: Drafts) => void) | undefined;
   empty: React.ReactNode;
 }
 
-export function QueueTable({ tree, view, size, measured, over, drafts, onDraft, empty }: Props) {
+export function QueueTable({ tree, view, size, measured, over, drafts, effects, openId, onOpen, narrow, onDraft, empty }: Props) {
   const { t } = useTranslation();
   const { plain, told } = useAmounts();
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const toggle = (id: string) => setClosed((before) => new Set(before.has(id) ? [...before].filter((one) => one !== id) : [...before, id]));
   const shown = (amount: number, what: Bound): string => (what === 'weight' ? String(amount) : amount === UNLIMITED ? (what === 'limit' ? t('queues.noLimit') : t('queues.everything')) : plain(amount, view.resource));
   const editable = (queue: QueueNode) => onDraft !== undefined && queue.may_change;
-  const number = (what: Bound): NonNullable<TableProps<QueueNode>['columns']>[number] => ({
+  const number = (what: Bound): Column => ({
     title: t(`queues.${what}`),
     align: 'right',
     width: what === 'weight' ? 84 : 112,
@@ -54,6 +63,15 @@ export function QueueTable({ tree, view, size, measured, over, drafts, onDraft, 
       );
     },
   });
+  /** The share as it is, and as it would be. */
+  const fairOf = (queue: QueueNode) => {
+    const now = quotaOf(queue, view)?.fair_share ?? 0;
+    return { now, next: effects.find((one) => one.queue_id === queue.id && one.pool_id === view.pool && one.resource === view.resource)?.fair_after ?? now };
+  };
+  const fair = (queue: QueueNode) => {
+    const { now, next } = fairOf(queue);
+    return <span className="nowrap">{now !== next && <><s className="text-3">{plain(now, view.resource)}</s> </>}{plain(next, view.resource)}</span>;
+  };
   const words = (queue: QueueNode) => {
     const quota = quotaOf(queue, view);
     const limit = bound(queue, view, 'limit', drafts).next;
@@ -62,18 +80,21 @@ export function QueueTable({ tree, view, size, measured, over, drafts, onDraft, 
       t('queues.barGuarantee', { amount: guarantee === UNLIMITED ? t('queues.everything') : told(guarantee, view.resource) }),
       t('queues.barLimit', { amount: limit === UNLIMITED ? t('queues.noLimit') : told(limit, view.resource) }),
       ...(quota?.used === null || quota === undefined ? [] : [t('queues.barUsed', { amount: told(quota.used, view.resource) })]),
+      ...(quota?.wanted ? [t('queues.barWanted', { amount: told(quota.wanted, view.resource) })] : []),
+      ...(quota?.fair_share ? [t('queues.barFair', { amount: told(fairOf(queue).next, view.resource) })] : []),
     ];
     return parts.join(t('people.comma'));
   };
   const bar = (queue: QueueNode) => (
     <QueueBar
       hue={queue.hue}
-      fixed={(drafts[queue.id]?.policy ?? queue.policy) === 'fixed'}
+      fixed={ownOf(drafts, queue).policy === 'fixed'}
       size={size}
       guarantee={bound(queue, view, 'guarantee', drafts).next}
       limit={bound(queue, view, 'limit', drafts).next}
       used={quotaOf(queue, view)?.used ?? null}
       wanted={quotaOf(queue, view)?.wanted ?? null}
+      fair={measured ? fairOf(queue).next : null}
       words={words(queue)}
     />
   );
@@ -84,6 +105,49 @@ export function QueueTable({ tree, view, size, measured, over, drafts, onDraft, 
       {over.has(queue.id) && <span className="amber" title={t('queues.promisesMore')}><WarningIcon size={14} /><span className="visually-hidden">{t('queues.promisesMore')}</span></span>}
     </span>
   );
+  const wanted: Column = { title: t('queues.wantedColumn'), align: 'right', width: 76, render: (_, queue) => <span className="text-2">{quotaOf(queue, view)?.wanted ? plain(quotaOf(queue, view)?.wanted ?? 0, view.resource) : ''}</span> };
+  const policy: Column = {
+    title: t('queues.policy'),
+    width: 104,
+    render: (_, queue) =>
+      editable(queue) && queue.parent_id !== null ? (
+        <Select
+          size="small"
+          variant="borderless"
+          className="policy-select"
+          popupMatchSelectWidth={false}
+          aria-label={t('queues.cell', { what: t('queues.policy'), name: queue.name })}
+          value={ownOf(drafts, queue).policy}
+          options={(['elastic', 'fixed'] as const).map((policy) => ({ value: policy, label: t(`queues.${policy}`) }))}
+          onChange={(policy) => onDraft?.(withOwn(drafts, queue, 'policy', policy))}
+        />
+      ) : (
+        <span className="text-2">{queue.parent_id === null ? '' : t(`queues.${queue.policy}`)}</span>
+      ),
+  };
+  const priority: Column = {
+    title: t('queues.priority'),
+    align: 'right',
+    width: 84,
+    render: (_, queue) => {
+      const next = ownOf(drafts, queue).priority;
+      return queue.parent_id === null ? null : (
+        <EditCell
+          label={t('queues.cell', { what: t('queues.priority'), name: queue.name })}
+          shown={String(queue.priority)}
+          next={String(next)}
+          text={String(next)}
+          editable={editable(queue)}
+          onChange={(typed) => {
+            const value = wholeNumber(typed, true);
+            if (value === undefined) return false;
+            onDraft?.(withOwn(drafts, queue, 'priority', value));
+            return true;
+          }}
+        />
+      );
+    },
+  };
   return (
     <div className="queue-table">
       <DataTable<QueueNode>
@@ -91,6 +155,8 @@ export function QueueTable({ tree, view, size, measured, over, drafts, onDraft, 
         rows={tree}
         skeletonRows={10}
         empty={empty}
+        openId={openId}
+        onOpen={(queue) => onOpen(queue.id)}
         expandable={{
           expandedRowKeys: flattened(tree ?? []).map((node) => node.id).filter((id) => !closed.has(id)),
           indentSize: 18,
@@ -105,53 +171,18 @@ export function QueueTable({ tree, view, size, measured, over, drafts, onDraft, 
         }}
         columns={[
           { title: t('queues.queue'), className: 'queue-cell', onCell: (queue) => ({ className: drafts[queue.id] ? 'queue-cell draft-row' : 'queue-cell' }), render: (_, queue) => name(queue) },
-          {
-            title: t('queues.policy'),
-            width: 104,
-            render: (_, queue) =>
-              editable(queue) && queue.parent_id !== null ? (
-                <Select
-                  size="small"
-                  variant="borderless"
-                  className="policy-select"
-                  popupMatchSelectWidth={false}
-                  aria-label={t('queues.cell', { what: t('queues.policy'), name: queue.name })}
-                  value={drafts[queue.id]?.policy ?? queue.policy}
-                  options={(['elastic', 'fixed'] as const).map((policy) => ({ value: policy, label: t(`queues.${policy}`) }))}
-                  onChange={(policy) => onDraft?.(withPolicy(drafts, queue, policy))}
-                />
-              ) : (
-                <span className="text-2">{queue.parent_id === null ? '' : t(`queues.${queue.policy}`)}</span>
-              ),
-          },
-          {
-            title: t('queues.priority'),
-            align: 'right',
-            width: 84,
-            render: (_, queue) => {
-              const next = drafts[queue.id]?.priority ?? queue.priority;
-              return queue.parent_id === null ? null : (
-                <EditCell
-                  label={t('queues.cell', { what: t('queues.priority'), name: queue.name })}
-                  shown={String(queue.priority)}
-                  next={String(next)}
-                  text={String(next)}
-                  editable={editable(queue)}
-                  onChange={(typed) => {
-                    const value = wholeNumber(typed, true);
-                    if (value === undefined) return false;
-                    onDraft?.(withPriority(drafts, queue, value));
-                    return true;
-                  }}
-                />
-              );
-            },
-          },
+          ...(narrow ? [] : [policy, priority]),
           number('guarantee'),
           number('limit'),
-          number('weight'),
-          { title: <QueueAxis size={size} shown={(amount) => plain(amount, view.resource)} />, width: '36%', className: 'bar-cell', render: (_, queue) => bar(queue) },
-          ...(measured ? [{ title: t('queues.used'), align: 'right' as const, width: 76, render: (_: unknown, queue: QueueNode) => plain(quotaOf(queue, view)?.used ?? 0, view.resource) }] : []),
+          ...(narrow ? [] : [number('weight')]),
+          { title: <QueueAxis size={size} shown={(amount) => plain(amount, view.resource)} />, width: narrow ? '18%' : '28%', className: 'bar-cell', render: (_, queue) => bar(queue) },
+          ...(measured
+            ? [
+                { title: t('queues.used'), align: 'right' as const, width: 68, render: (_: unknown, queue: QueueNode) => plain(quotaOf(queue, view)?.used ?? 0, view.resource) },
+                ...(narrow ? [] : [wanted]),
+                { title: t('queues.fairColumn'), align: 'right' as const, width: 96, render: (_: unknown, queue: QueueNode) => fair(queue) },
+              ]
+            : []),
         ]}
         phoneRow={(queue) => (
           <div style={{ textAlign: 'left' }}>

@@ -16,8 +16,10 @@ import { queuesQuery } from '../queries';
 import { quotaOf, type Drafts, type View } from './drafts';
 import { EffectBar } from './EffectBar';
 import { QueueLegend } from './QueueBar';
+import { QueuePanel } from './QueuePanel';
 import { QueueTable } from './QueueTable';
-import { flattened, found, queueTree } from './tree';
+import { aboveOf, flattened, found, queueTree } from './tree';
+import { useVerdict } from './useVerdict';
 import { useWarningWords } from './warning-words';
 
 const RESOURCES: readonly Resource[] = ['gpu_milli', 'cpu_milli', 'memory_mib'];
@@ -29,6 +31,8 @@ export default function QueuesPage() {
   const [url, change] = useUrlState();
   const { data, error, refetch } = useQuery(queuesQuery);
   const [drafts, setDrafts] = useState<Drafts>({});
+  // Fields of a panel begin anew when drafts are given up.
+  const [round, setRound] = useState(0);
   const view = data && viewOf(data, url.pool, url.resource);
   const tree = useMemo(() => data && queueTree(data.items), [data]);
   const shown = useMemo(() => tree && found(tree, url.search ?? ''), [tree, url.search]);
@@ -36,6 +40,9 @@ export default function QueuesPage() {
   const measured = data?.items.some((queue) => queue.quotas.some((quota) => quota.used !== null)) ?? false;
   const rows = shown && (phone ? flattened(shown).map((node) => ({ ...node, children: undefined })) : shown);
   const editing = Object.keys(drafts).length > 0;
+  const verdict = useVerdict(drafts);
+  const all = useMemo(() => flattened(tree ?? []), [tree]);
+  const open = all.find((queue) => queue.id === url.queue);
   const changeable = !phone && (data?.items.some((queue) => queue.may_change) ?? false);
   return (
     <Page
@@ -43,7 +50,8 @@ export default function QueuesPage() {
       crumbs={[{ title: t('menu.cluster') }]}
       answer={error ? null : <Answer data={data} view={view} />}
       actions={!phone && <AsCommand cli="corral queue list" api="GET /api/v1/queues" />}
-      foot={editing && !phone ? <EffectBar drafts={drafts} onDiscard={() => setDrafts({})} onSaved={() => setDrafts({})} /> : undefined}
+      panel={open && view && <QueuePanel key={`${open.id} ${open.generation} ${round}`} queue={open} above={aboveOf(all, open)} view={view} drafts={drafts} onDraft={changeable ? setDrafts : undefined} onClose={() => change({ queue: undefined })} />}
+      foot={editing && view && !phone ? <EffectBar drafts={drafts} verdict={verdict} view={view} onDiscard={() => { setDrafts({}); setRound((before) => before + 1); }} onSaved={() => setDrafts({})} /> : undefined}
     >
       {error ? (
         <ErrorState error={error} what={t('menu.queues')} onRetry={() => void refetch()} />
@@ -63,7 +71,7 @@ export default function QueuesPage() {
                 options={data.pools.flatMap((one) => RESOURCES.map((resource) => ({ value: `${one.id} ${resource}`, label: t(one.simulated && resource === 'gpu_milli' ? 'queues.poolWhatSimulated' : 'queues.poolWhat', { pool: one.name, what: t(`queues.what.${resource}`) }) })))}
               />
               <Input className="find" allowClear prefix={<SearchIcon />} aria-label={t('queues.find')} placeholder={t('queues.find')} value={url.search ?? ''} onChange={(event) => change({ search: event.target.value || undefined })} />
-              <QueueLegend measured={measured} waits={data.items.some((queue) => queue.quotas.some((quota) => quota.wanted !== null))} />
+              <QueueLegend measured={measured} waits={data.items.some((queue) => queue.quotas.some((quota) => quota.wanted !== null))} shared={data.items.some((queue) => queue.quotas.some((quota) => quota.fair_share !== null))} />
             </div>
           )}
           {data && !phone && !editing && <Warnings data={data} />}
@@ -75,11 +83,15 @@ export default function QueuesPage() {
               measured={measured}
               over={new Set(data.warnings.filter((one) => one.pool_id === view.pool && one.resource === view.resource).map((one) => one.queue_id))}
               drafts={drafts}
+              effects={verdict.data?.effects ?? []}
+              openId={open?.id ?? null}
+              onOpen={(id) => change({ queue: id })}
+              narrow={open !== undefined}
               onDraft={changeable ? setDrafts : undefined}
               empty={<EmptyState title={t('queues.noneFound')} text={t('queues.noneFoundText')} />}
             />
           ) : (
-            !data && <QueueTable tree={undefined} view={{ pool: '', resource: 'gpu_milli' }} size={0} measured={false} over={new Set()} drafts={{}} onDraft={undefined} empty={null} />
+            !data && <QueueTable tree={undefined} view={{ pool: '', resource: 'gpu_milli' }} size={0} measured={false} over={new Set()} drafts={{}} effects={[]} openId={null} onOpen={() => undefined} narrow={false} onDraft={undefined} empty={null} />
           )}
           {data?.items.length === 1 && <EmptyState title={t('queues.onlyRoot')} text={t('queues.onlyRootText')} command='corral queue set "Vision Lab" gpu.guarantee=2 gpu.limit=4' />}
         </>
@@ -110,7 +122,16 @@ function Answer({ data, view }: { data: Queues | undefined; view: View | undefin
   const has = own === UNLIMITED ? pool.capacity[view.resource] : own;
   const promised = data.items.filter((queue) => queue.parent_id === top.id).reduce((sum, queue) => sum + Math.max(0, quotaOf(queue, view)?.guarantee ?? 0), 0);
   const over = data.warnings.length;
-  const consequence = over > 0 ? t('queues.answerOver', { count: over }) : promised === 0 ? t('queues.answerNobody') : t('queues.answerFine');
+  const borrowing = data.items.filter((queue) => queue.parent_id === top.id && quotaOf(queue, view)?.used != null).map((queue) => Math.max(0, (quotaOf(queue, view)?.used ?? 0) - Math.max(0, quotaOf(queue, view)?.guarantee ?? 0))).filter((amount) => amount > 0);
+  const borrowed = borrowing.reduce((sum, amount) => sum + amount, 0);
+  const consequence =
+    over > 0
+      ? t('queues.answerOver', { count: over })
+      : promised === 0
+        ? t('queues.answerNobody')
+        : borrowed > 0
+          ? t('queues.answerBorrows', { count: borrowing.length, amount: told(borrowed, view.resource) })
+          : t('queues.answerFine');
   return <AnswerLine consequence={consequence}>{t('queues.answer', { promised: plain(promised, view.resource), has: told(has, view.resource) })}</AnswerLine>;
 }
 

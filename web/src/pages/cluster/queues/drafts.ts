@@ -6,11 +6,14 @@ type QuotaDraft = Partial<Record<Bound, number>>;
 /** What one is about to change of a queue, since the generation that one saw. */
 export interface Draft {
   generation: number;
-  policy?: Queue['policy'];
-  priority?: number;
+  /** Of the queue itself; null means: as the queue above. */
+  own: Partial<Own>;
   /** By pool and resource. */
   quotas: Record<string, QuotaDraft>;
 }
+
+/** What a queue says of itself, beside its quotas. */
+export type Own = Pick<Queue, 'policy' | 'priority' | 'reclaim_min_runtime_seconds' | 'preempt_min_runtime_seconds' | 'custom_numbers'>;
 
 export type Drafts = Readonly<Record<string, Draft>>;
 
@@ -30,33 +33,34 @@ export function bound(queue: Queue, view: View, what: Bound, drafts: Drafts): { 
 }
 
 export function withBound(drafts: Drafts, queue: Queue, view: View, what: Bound, value: number): Drafts {
-  const before = drafts[queue.id] ?? { generation: queue.generation, quotas: {} };
+  const before = draftOf(drafts, queue);
   const quota: QuotaDraft = { ...before.quotas[keyOf(view)], [what]: value };
   if (quotaOf(queue, view)?.[what] === value) delete quota[what];
   return settled(drafts, queue.id, { ...before, quotas: { ...before.quotas, [keyOf(view)]: quota } });
 }
 
-export function withPolicy(drafts: Drafts, queue: Queue, policy: Queue['policy']): Drafts {
-  const before = drafts[queue.id] ?? { generation: queue.generation, quotas: {} };
-  return settled(drafts, queue.id, { ...before, policy: policy === queue.policy ? undefined : policy });
+export function withOwn<Name extends keyof Own>(drafts: Drafts, queue: Queue, name: Name, value: Own[Name]): Drafts {
+  const before = draftOf(drafts, queue);
+  const own: Partial<Own> = { ...before.own, [name]: value };
+  if (queue[name] === value) delete own[name];
+  return settled(drafts, queue.id, { ...before, own });
 }
 
-export function withPriority(drafts: Drafts, queue: Queue, priority: number): Drafts {
-  const before = drafts[queue.id] ?? { generation: queue.generation, quotas: {} };
-  return settled(drafts, queue.id, { ...before, priority: priority === queue.priority ? undefined : priority });
-}
+/** As it would become. */
+export const ownOf = (drafts: Drafts, queue: Queue): Own => ({ ...queue, ...drafts[queue.id]?.own });
+
+const draftOf = (drafts: Drafts, queue: Queue): Draft => drafts[queue.id] ?? { generation: queue.generation, own: {}, quotas: {} };
 
 /** How many cells differ from what is stored. */
 export const countOf = (drafts: Drafts): number =>
-  Object.values(drafts).reduce((sum, draft) => sum + Number(draft.policy !== undefined) + Number(draft.priority !== undefined) + Object.values(draft.quotas).reduce((cells, quota) => cells + Object.keys(quota).length, 0), 0);
+  Object.values(drafts).reduce((sum, draft) => sum + Object.keys(draft.own).length + Object.values(draft.quotas).reduce((cells, quota) => cells + Object.keys(quota).length, 0), 0);
 
 /** The body of POST /queues/changes. */
 export const asChanges = (drafts: Drafts) =>
   Object.entries(drafts).map(([queue_id, draft]) => ({
     queue_id,
     generation: draft.generation,
-    ...(draft.policy === undefined ? {} : { policy: draft.policy }),
-    ...(draft.priority === undefined ? {} : { priority: draft.priority }),
+    ...draft.own,
     quotas: Object.entries(draft.quotas)
       .filter(([, quota]) => Object.keys(quota).length > 0)
       .map(([key, quota]) => {

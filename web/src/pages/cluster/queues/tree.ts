@@ -33,3 +33,9 @@ export function found(tree: readonly QueueNode[], text: string): QueueNode[] {
     return children.length > 0 ? [{ ...node, children }] : [];
   });
 }
+
+/** The queues above one, the nearest first. */
+export function aboveOf(all: readonly QueueNode[], queue: QueueNode): QueueNode[] {
+  const parent = all.find((one) => one.id === queue.parent_id);
+  return parent ? [parent, ...aboveOf(all, parent)] : [];
+}

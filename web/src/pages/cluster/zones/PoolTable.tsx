@@ -5,7 +5,7 @@ import { EmptyState } from '../../../components/States';
 import { useFormat } from '../../../i18n/format';
 import { useAmounts } from '../amounts';
 
-export function PoolTable({ pools }: { pools: Pool[] | undefined }) {
+export function PoolTable({ pools, narrow, openId, onOpen }: { pools: Pool[] | undefined; narrow: boolean; openId: string | null; onOpen: (id: string) => void }) {
   const { t } = useTranslation();
   const { number } = useFormat();
   const { plain, gib } = useAmounts();
@@ -16,18 +16,25 @@ export function PoolTable({ pools }: { pools: Pool[] | undefined }) {
         label={t('zones.pools')}
         rows={pools}
         empty={null}
+        openId={openId}
+        onOpen={(pool) => onOpen(pool.id)}
         columns={[
           { title: t('zones.pool'), render: (_, pool) => <span className="strong">{pool.name}</span> },
-          { title: t('zones.zone'), width: 120, render: (_, pool) => <span className="text-2">{pool.zone_name}</span> },
+          ...(narrow ? [] : [{ title: t('zones.zone'), width: 100, render: (_: unknown, pool: Pool) => <span className="text-2">{pool.zone_name}</span> }]),
           { title: t('zones.labels'), ellipsis: true, render: (_, pool) => <span className="text-2">{labels(pool)}</span> },
           { title: t('zones.arrangement'), width: 120, render: (_, pool) => <span className="text-2">{t(`zones.arranged.${pool.arrangement}`)}</span> },
+          ...(narrow ? [] : [{ title: t('zones.leastStrength'), width: 132, render: (_: unknown, pool: Pool) => <span className="text-2">{t(`zones.strength.${pool.least_strength}`)}</span> }]),
           { title: t('zones.nodes'), align: 'right', width: 84, render: (_, pool) => number(pool.nodes_count) },
           { title: t('zones.gpus'), align: 'right', width: 84, render: (_, pool) => plain(pool.capacity.gpu_milli, 'gpu_milli') },
-          { title: t('zones.cpus'), align: 'right', width: 84, render: (_, pool) => plain(pool.capacity.cpu_milli, 'cpu_milli') },
-          { title: t('zones.memory'), align: 'right', width: 108, render: (_, pool) => <span className="nowrap">{gib(pool.capacity.memory_mib)}</span> },
+          ...(narrow
+            ? []
+            : [
+                { title: t('zones.cpus'), align: 'right' as const, width: 84, render: (_: unknown, pool: Pool) => plain(pool.capacity.cpu_milli, 'cpu_milli') },
+                { title: t('zones.memory'), align: 'right' as const, width: 108, render: (_: unknown, pool: Pool) => <span className="nowrap">{gib(pool.capacity.memory_mib)}</span> },
+              ]),
         ]}
         phoneRow={(pool) => (
-          <div>
+          <div style={{ textAlign: 'left' }}>
             <div className="strong">{pool.name}</div>
             <div className="small text-2">{labels(pool)}</div>
             <div className="small text-2">{t('zones.poolSizes', { count: pool.nodes_count, gpus: plain(pool.capacity.gpu_milli, 'gpu_milli') })}</div>

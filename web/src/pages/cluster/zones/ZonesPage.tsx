@@ -1,7 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
+import { Button } from 'antd';
 import { useTranslation } from 'react-i18next';
 import type { ClusterNode } from '../../../api/models';
+import { useMay } from '../../../api/session';
 import { AsCommand } from '../../../components/AsCommand';
+import { PlusIcon } from '../../../components/icons';
 import { AnswerLine, Page } from '../../../components/Page';
 import { EmptyState, ErrorState, Notice, SkeletonAnswer } from '../../../components/States';
 import { TabBar } from '../../../components/TabBar';
@@ -14,6 +17,7 @@ import { devicesOf, nodesQuery, poolsQuery } from '../queries';
 import { DeviceTable } from './DeviceTable';
 import { NodePanel } from './NodePanel';
 import { NodeTable } from './NodeTable';
+import { PoolPanel } from './PoolPanel';
 import { PoolTable } from './PoolTable';
 
 const TABS = ['nodes', 'devices', 'pools'] as const;
@@ -30,6 +34,18 @@ export default function ZonesPage() {
   const shown = nodes.data?.find((node) => node.id === url.node);
   const counts = { nodes: nodes.data?.length, devices: devices?.length, pools: pools.data?.length };
   const open = (id: string) => change({ node: id });
+  const manages = useMay()('zones.manage');
+  const pool = tab === 'pools' ? pools.data?.find((one) => one.id === url.pool) : undefined;
+  const zone = pools.data?.[0];
+  const close = () => change({ node: undefined, pool: undefined, edit: undefined });
+  const panel =
+    tab === 'pools' && url.edit === 'new' && manages && zone ? (
+      <PoolPanel key="new" pool={null} zoneId={zone.zone_id} editable onClose={close} />
+    ) : pool ? (
+      <PoolPanel key={`${pool.id} ${pool.generation}`} pool={pool} zoneId={pool.zone_id} editable={manages} onClose={close} />
+    ) : shown ? (
+      <NodePanel key={shown.id} node={shown} onClose={close} />
+    ) : null;
   const none = <EmptyState title={t('zones.noNodes')} text={t('zones.noNodesText')} command="corral doctor" />;
   return (
     <Page
@@ -37,8 +53,13 @@ export default function ZonesPage() {
       crumbs={[{ title: t('menu.cluster') }]}
       tabs={<TabBar label={t('menu.zonesAndNodes')} tabs={TABS.map((key) => ({ key, title: t(`zones.${key}`), count: counts[key] }))} />}
       answer={nodes.error ? null : <Answer nodes={nodes.data} />}
-      actions={!phone && <AsCommand cli={tab === 'pools' ? 'corral pool list' : `corral ${tab}`} api={`GET /api/v1/${tab}`} />}
-      panel={shown ? <NodePanel key={shown.id} node={shown} onClose={() => change({ node: undefined })} /> : null}
+      actions={
+        <>
+          {!phone && <AsCommand cli={tab === 'pools' ? 'corral pool list' : `corral ${tab}`} api={`GET /api/v1/${tab}`} />}
+          {tab === 'pools' && manages && zone && <Button type="primary" icon={<PlusIcon />} onClick={() => change({ edit: 'new', pool: undefined })}>{t('zones.newPool')}</Button>}
+        </>
+      }
+      panel={panel}
     >
       {nodes.error ? (
         <ErrorState error={nodes.error} what={t('menu.zonesAndNodes')} onRetry={() => void nodes.refetch()} />
@@ -47,7 +68,7 @@ export default function ZonesPage() {
           {devices?.some((device) => device.simulated) && <Notice tone="warning">{t('zones.simulatedNote')}</Notice>}
           {tab === 'nodes' && <NodeTable nodes={nodes.data} narrow={shown !== undefined} openId={shown?.id ?? null} onOpen={open} empty={none} />}
           {tab === 'devices' && <DeviceTable devices={devices} narrow={shown !== undefined} onOpen={open} empty={<EmptyState title={t('zones.noDevices')} text={t('zones.noDevicesText')} command="corral doctor" />} />}
-          {tab === 'pools' && <PoolTable pools={pools.data} />}
+          {tab === 'pools' && <PoolTable pools={pools.data} narrow={panel !== null} openId={pool?.id ?? null} onOpen={(id) => change({ pool: id, edit: undefined })} />}
         </>
       )}
     </Page>
