@@ -41,7 +41,8 @@ def test_role_decides_what_is_in_the_menu_and_what_is_refused(page: Page, story:
     page.goto("/")
     expect(page.get_by_text("Nothing runs and nothing waits.")).to_be_visible()
     work, cluster = ["Training", "All workloads"], ["Queues", "Zones and nodes"]
-    expect(menu(page).get_by_role("link")).to_have_text(["Home", *work, *cluster, "Organisations", "Flavors"])
+    offered = ["Home", *work, "Runtimes", "Secrets", *cluster, "Organisations", "Flavors"]
+    expect(menu(page).get_by_role("link")).to_have_text(offered)
     assert_accessible_in_both_themes(page)
     for path, needed in (("/people", "See people"), ("/settings", "See settings"), ("/audit", "audit log")):
         page.goto(path)
@@ -104,7 +105,16 @@ def test_keyboard_reaches_menu_page_and_account(admin_page: Page) -> None:
     keys.press("Tab")
     expect(page.get_by_role("link", name="Skip to the page")).to_be_focused()
     expect(page.get_by_role("link", name="Skip to the page")).to_be_in_viewport()
-    for name in ("Corral, home", "Search or jump to", "Home", "Training", "All workloads", "Queues"):
+    for name in (
+        "Corral, home",
+        "Search or jump to",
+        "Home",
+        "Training",
+        "All workloads",
+        "Runtimes",
+        "Secrets",
+        "Queues",
+    ):
         keys.press("Tab")
         focused = page.locator(":focus")
         expect(focused).to_have_accessible_name(re.compile(f"^{name}"))

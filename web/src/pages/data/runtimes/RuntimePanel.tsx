@@ -70,7 +70,7 @@ export function RuntimePanel({ runtime, onClose, onChanged, onNext, onDelete }: 
         </Section>
       )}
       <Section title={t('runtimes.packages')} note={t('runtimes.lastUsedAt', { time: ago(runtime.used_at) })}>
-        <pre className="command package-list">{runtime.requirements.join('\n') || t('runtimes.nothingMore')}</pre>
+        <pre className="command">{runtime.requirements.join('\n') || t('runtimes.nothingMore')}</pre>
       </Section>
       {builder && state === 'ready' && <p className="small"><Link to={`/workloads/${builder}` as '/'} search={{ tab: 'log' }}>{t('runtimes.buildLog')}</Link></p>}
     </SidePanel>
