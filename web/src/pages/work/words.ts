@@ -29,6 +29,12 @@ export function useNeedsWords() {
   };
 }
 
+/** What kind of work it is; one that the catalogue does not know keeps its name. */
+export function useKindWords(): (kind: string) => string {
+  const { t } = useTranslation();
+  return (kind) => (kind === 'training' ? t('work.kind.training') : kind === 'runtime' ? t('work.kind.runtime') : kind);
+}
+
 /** 8 GiB, 256 MiB: from mebibytes, in the unit in which it is a small number. */
 export function useSize(): (mebibytes: number) => string {
   const { gibibytes, number } = useFormat();

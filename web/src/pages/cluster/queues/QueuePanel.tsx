@@ -52,8 +52,8 @@ export function QueuePanel({ queue, above, view, drafts, onDraft, onClose }: Pro
         </Section>
       )}
       <Section title={t('queues.minRuntimes')}>
-        <MinRuntimeField what="reclaim_min_runtime_seconds" {...{ queue, above, drafts, onDraft: editable ? onDraft : undefined }} />
-        <MinRuntimeField what="preempt_min_runtime_seconds" {...{ queue, above, drafts, onDraft: editable ? onDraft : undefined }} />
+        <MinRuntimeField field="reclaim_min_runtime_seconds" {...{ queue, above, drafts, onDraft: editable ? onDraft : undefined }} />
+        <MinRuntimeField field="preempt_min_runtime_seconds" {...{ queue, above, drafts, onDraft: editable ? onDraft : undefined }} />
         <p className="effect">{t('queues.minRuntimesHint')}</p>
       </Section>
       <Section title={t('queues.customNumbers')}>
@@ -83,24 +83,24 @@ export function QueuePanel({ queue, above, view, drafts, onDraft, onClose }: Pro
 }
 
 /** How long work is safe from being taken; empty means as the queue above. */
-function MinRuntimeField({ what, queue, above, drafts, onDraft }: { what: MinRuntime } & Pick<Props, 'queue' | 'above' | 'drafts' | 'onDraft'>) {
+function MinRuntimeField({ field, queue, above, drafts, onDraft }: { field: MinRuntime } & Pick<Props, 'queue' | 'above' | 'drafts' | 'onDraft'>) {
   const { t } = useTranslation();
   const { duration } = useFormat();
-  const next = ownOf(drafts, queue)[what];
+  const next = ownOf(drafts, queue)[field];
   const [typed, setTyped] = useState(next === null ? '' : writeDuration(next));
   const [wrong, setWrong] = useState(false);
-  const inherited = above.map((one) => ownOf(drafts, one)[what]).find((said) => said !== null) ?? 0;
+  const inherited = above.map((one) => ownOf(drafts, one)[field]).find((said) => said !== null) ?? 0;
   const take = (text: string) => {
     setTyped(text);
     const seconds = text.trim() === '' ? null : readDuration(text);
     setWrong(seconds === undefined);
-    if (seconds !== undefined) onDraft?.(withOwn(drafts, queue, what, seconds));
+    if (seconds !== undefined) onDraft?.(withOwn(drafts, queue, field, seconds));
   };
-  const label = t(`queues.${what}`);
+  const label = t(`queues.${field}`);
   return (
     <label className="in-place min-runtime">
       <span className="grow">{label}</span>
-      {next !== queue[what] && <s>{queue[what] === null ? t('queues.asAbove') : duration(queue[what])}</s>}
+      {next !== queue[field] && <s>{queue[field] === null ? t('queues.asAbove') : duration(queue[field])}</s>}
       <Input
         size="small"
         value={typed}

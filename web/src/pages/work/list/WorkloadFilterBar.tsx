@@ -43,7 +43,7 @@ export function WorkloadFilterBar({ kinds }: { kinds: boolean }) {
           value={url.kind ?? ANY}
           onChange={(value) => change({ kind: chosen(value) })}
           popupMatchSelectWidth={false}
-          options={[{ value: ANY, label: t('work.anyKind') }, { value: 'training', label: t('work.kind.training') }]}
+          options={[{ value: ANY, label: t('work.anyKind') }, { value: 'training', label: t('work.kind.training') }, { value: 'runtime', label: t('work.kind.runtime') }]}
         />
       )}
     </div>

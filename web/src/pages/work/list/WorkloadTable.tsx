@@ -9,7 +9,7 @@ import { useFormat } from '../../../i18n/format';
 import { secondsBetween, useNow } from '../now';
 import { isWaiting } from '../states';
 import { useVerdictWords } from '../verdict-words';
-import { useNeedsWords, useReasonWords } from '../words';
+import { useKindWords, useNeedsWords, useReasonWords } from '../words';
 
 interface Props {
   label: string;
@@ -64,11 +64,11 @@ export function WorkloadTable({ label, rows, chosen, onChoose, onOpen, empty, mo
 }
 
 function Name({ row }: { row: Workload }) {
-  const { t } = useTranslation();
+  const kind = useKindWords();
   return (
     <span className="lines">
       <Link to={`/workloads/${row.id}` as '/'} search={{}} className="cut strong name-link">{row.name}</Link>
-      <span className="small text-3 cut">{row.kind === 'training' ? t('work.kind.training') : row.kind}</span>
+      <span className="small text-3 cut">{kind(row.kind)}</span>
     </span>
   );
 }

@@ -17,10 +17,12 @@ export function ConfigurationTab({ work }: { work: WorkloadDetail }) {
       <Section title={t('work.configuration.document')} note={t('work.configuration.note')} aside={<CopyButton text={yaml} />}>
         <pre className="command wrapped">{yaml}</pre>
       </Section>
-      <Section title={t('work.configuration.again')} note={t('work.configuration.againNote')}>
-        <Copyable text={APPLY} />
-        <Link to="/training/launch" search={{ like: work.id }}><Button>{t('menu.launchTraining')}</Button></Link>
-      </Section>
+      {work.kind === 'training' && (
+        <Section title={t('work.configuration.again')} note={t('work.configuration.againNote')}>
+          <Copyable text={APPLY} />
+          <Link to="/training/launch" search={{ like: work.id }}><Button>{t('menu.launchTraining')}</Button></Link>
+        </Section>
+      )}
     </div>
   );
 }

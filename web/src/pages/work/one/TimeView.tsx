@@ -70,7 +70,7 @@ export function TimeView({ work }: { work: WorkloadDetail }) {
           {series.map((one) => (
             <Chart key={one.key} series={one} x={x} width={width} from={from} to={to} step={step} at={cursor} />
           ))}
-          {series.length === 0 && <p className="small text-2 no-samples">{t('work.chart.none')}</p>}
+          {series.length === 0 && <p className="small text-2 no-samples">{isOver(work.state) ? t('work.chart.never') : t('work.chart.none')}</p>}
           <TimeAxis from={from} to={to} x={x} width={width} cursor={cursor} />
         </>
       )}

@@ -27,7 +27,7 @@ export default function WorkloadPage() {
   const { t } = useTranslation();
   const { workloadId = '' }: { workloadId?: string } = useParams({ strict: false });
   const { data: work, error, refetch } = useQuery(workloadQuery(workloadId));
-  const crumbs = [{ title: t('menu.training'), to: '/training' }];
+  const crumbs = work?.kind === 'runtime' ? [{ title: t('menu.runtimes'), to: '/runtimes' }] : [{ title: t('menu.training'), to: '/training' }];
   if (error && !work) {
     return (
       <Page title={workloadId} crumbs={crumbs}>
