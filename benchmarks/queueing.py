@@ -134,7 +134,7 @@ def _harm(trace: Trace, fixed: Replayed, elastic: Replayed) -> report.Row:
     }
 
 
-def backfill(trace: Trace, size: str) -> Tables:
+def backfill(trace: Trace, nodes: str) -> Tables:
     """When large gangs start, with and without a time that is kept for the first in line."""
     limited = replace(trace, jobs=with_limits(trace.jobs, 2))
     rows = []
@@ -160,10 +160,10 @@ def backfill(trace: Trace, size: str) -> Tables:
                     "plan_cpu_s": result.summary.plan_cpu_seconds,
                 }
             )
-    return {f"Philly on {size}: backfill, run-time limits of twice the duration": rows}
+    return {f"Philly on {nodes}: backfill, run-time limits of twice the duration": rows}
 
 
-def estimates(trace: Trace, size: str) -> Tables:
+def estimates(trace: Trace, nodes: str) -> Tables:
     """Starts as estimated at submission against what came, for work that waited."""
     limited = replace(trace, jobs=with_limits(trace.jobs, 2))
     told = replace(PHILLY, estimates=True)
@@ -175,7 +175,7 @@ def estimates(trace: Trace, size: str) -> Tables:
         ),
         _errors("nothing said, learnt per queue", _replay(trace, "elastic", replace(told, learns=True))),
     ]
-    return {f"Philly on {size}: estimated starts of work that waited over {WAITED_SECONDS} s": rows}
+    return {f"Philly on {nodes}: estimated starts of work that waited over {WAITED_SECONDS} s": rows}
 
 
 def _errors(known: str, result: Replayed) -> report.Row:
