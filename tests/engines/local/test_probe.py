@@ -38,6 +38,12 @@ def test_the_trial_succeeds_as_root_and_as_an_ordinary_user(cage: Cage) -> None:
     assert json.loads(cage.as_engine([cage.python, "-I", "-S", trial(cage)]).stdout) == {}
 
 
+def test_the_trial_succeeds_below_make_which_ignores_signals_that_nobody_may_change(cage: Cage) -> None:
+    recipe = f"all:; @{cage.python} -I -S {trial(cage)}"
+    make = ["make", "--no-print-directory", "--eval", recipe, "-f", "/dev/null"]
+    assert json.loads(cage.as_engine(make).stdout) == {}
+
+
 def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     assert ask() == Problem("bwrap is not installed", "apt install bubblewrap")

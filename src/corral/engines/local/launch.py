@@ -29,7 +29,8 @@ _OWNING_USER_NAMESPACE = 0xB701
 CREDENTIALS = struct.Struct("3i")  # pid, uid and gid of whoever sent a message
 _OPEN_FILES = 65536
 HIGHEST_DESCRIPTOR = 1 << 30
-_SIGNALS = 64
+# Not those that the C library keeps to itself: below make they are ignored, and nobody may change them.
+_SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 _FIRST_TO_DIE = "500"  # when memory ends and no limit of a cgroup came first
 
 
@@ -131,7 +132,7 @@ def _ignored() -> list[int]:
     status = os.read(fd, 65536)
     os.close(fd)
     mask = int(status.partition(b"SigIgn:\t")[2].split(b"\n", 1)[0], 16)
-    return [number for number in range(1, _SIGNALS + 1) if mask >> (number - 1) & 1]
+    return [number for number in _SIGNALS if mask >> (number - 1) & 1]
 
 
 def _become_sandbox(
