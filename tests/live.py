@@ -14,6 +14,7 @@ from pathlib import Path
 
 START_SECONDS = 60
 STOP_SECONDS = 20
+WORK_SECONDS = 3
 LOG_LINES = 60
 
 
@@ -118,3 +119,29 @@ def running_corral(
         yield corral
     finally:
         corral.stop()
+        end_work(home)
+
+
+def end_work(home: Path) -> None:
+    """Work outlives its Corral, but not the test that began it."""
+    left = [pid for begun in (home / "work" / "run").glob("*/begun.json") if _supervises(pid := _pid(begun))]
+    for pid in left:
+        os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + WORK_SECONDS
+    while left := [pid for pid in left if _supervises(pid)]:
+        if time.monotonic() > deadline:
+            for pid in left:
+                os.kill(pid, signal.SIGKILL)
+            return
+        time.sleep(0.05)
+
+
+def _pid(begun: Path) -> int:
+    return int(json.loads(begun.read_text())["pid"])
+
+
+def _supervises(pid: int) -> bool:
+    try:
+        return b"nursery.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False

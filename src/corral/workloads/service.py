@@ -289,10 +289,16 @@ def _record(
         (_subject(one.row, path_of(one.row)), {"state": one.life.state}, {"state": now.row.state})
         for one, now in changed
     ]
-    record_all(transaction, caller, f"workload.{action}", subjects)
+    record_all(transaction, caller, _AUDITED[action], subjects)
 
 
 _WANTED: dict[Action, Wanted] = {"stop": Wanted.STOP, "suspend": Wanted.SUSPEND, "resume": Wanted.RUN}
+_AUDITED: dict[Action, str] = {
+    "stop": "workload.stop",
+    "suspend": "workload.suspend",
+    "resume": "workload.resume",
+    "delete": "workload.delete",
+}
 _GO = update(workload).where(workload.c.id == bindparam("id_")).values(revision=workload.c.revision + 1)
 
 
