@@ -1,5 +1,6 @@
 """Queues, flavors and machines from the command line, against a running Corral."""
 
+import re
 from itertools import count
 
 import pytest
@@ -71,8 +72,10 @@ def test_several_queues_are_set_at_once(admin: Corral, done: Done, lab: str) -> 
     assert second["priority"] == 5
     tree = admin("queue", "list", "--org", lab, "--pool", "dgx").out.splitlines()
     assert tree[0] == "Pool dgx (hall): GPUs 16, simulated"
-    assert tree[1].split() == ["Queue", "Policy", "Priority", "Guarantee", "Limit", "Weight", "Used"]
-    assert tree[2].split()[-6:] == ["fixed", "0", "2", "4", "1", "0"]
+    columns = ["Queue", "Policy", "Priority", "Guarantee", "Limit", "Weight", "Used", "Fair share"]
+    assert re.split(r"\s{2,}", tree[1].strip()) == columns
+    # Nobody asks for anything, so nobody's share is more than nothing.
+    assert tree[2].split()[-7:] == ["fixed", "0", "2", "4", "1", "0", "0"]
     assert tree[3].startswith(f"  {below}")
 
 
