@@ -93,3 +93,14 @@ test('changes after the last answer are asked for once more', async () => {
   expect(page.seen()).toBe('running');
   page.leave();
 });
+
+test('a list that stays is not moved under its reader when everything is fetched again', async () => {
+  const fetched: string[] = [];
+  const leave = ['stays', 'moves'].map((name) =>
+    new QueryObserver(queries, { queryKey: [name], queryFn: () => fetched.push(name), meta: { stays: name === 'stays' } }).subscribe(() => undefined),
+  );
+  await vi.runAllTimersAsync();
+  await renew(queries);
+  expect(fetched).toEqual(['stays', 'moves', 'moves']);
+  for (const each of leave) each();
+});

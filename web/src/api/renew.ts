@@ -6,11 +6,12 @@ const GATHER_MS = 150;
 const LONGEST_MS = 5_000;
 
 /**
- * Fetches again what a change touched. A fetch that is on its way may have been answered before the change, so it
- * is followed by another; it is never given up for it, or a page would show nothing new while changes keep coming.
+ * Fetches again what a change touched; without a key everything but what says `meta.stays`, which moves only when
+ * its reader asks. A fetch that is on its way may have been answered before the change, so it is followed by another;
+ * it is never given up for it, or a page would show nothing new while changes keep coming.
  */
 export async function renew(queries: QueryClient, queryKey?: QueryKey): Promise<void> {
-  const touched = queries.getQueryCache().findAll(queryKey && { queryKey });
+  const touched = queries.getQueryCache().findAll(queryKey ? { queryKey } : { predicate: (query) => query.meta?.stays !== true });
   await Promise.all(touched.map((query) => renewOne(queries, query)));
 }
 

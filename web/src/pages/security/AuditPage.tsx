@@ -33,12 +33,14 @@ export default function AuditPage() {
     getNextPageParam: (last) => last.next_cursor ?? undefined,
     staleTime: 0,
     refetchOnWindowFocus: false,
+    meta: { stays: true },
     placeholderData: (before) => before,
   });
   const entries = log.data?.pages.flatMap((page) => page.items);
   const open = entries?.find((entry) => entry.id === url.entry);
   return (
     <Page
+      live
       title={t('menu.auditLog')}
       crumbs={[{ title: t('menu.platform') }, { title: t('menu.security') }]}
       answer={log.error ? null : <Answer entries={entries} more={log.hasNextPage} narrowed={narrowed} />}
