@@ -69,6 +69,7 @@ class Desk:
             return json.load(answer)
 
     def submit(self, command: Sequence[str]) -> str:
+        # So little that all of them run at once.
         resources = {"cpu_milli": 1, "memory_mib": 16}
         document = {"name": "bench", "command": list(command), "resources": resources, "network": False}
         self.ids.append(self.call("POST", "/training", document)["id"])

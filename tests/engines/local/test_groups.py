@@ -54,6 +54,15 @@ def test_limits_of_version_2(unified: Group, tmp_path: Path) -> None:
     }
 
 
+def test_small_work_has_a_core_until_its_sandbox_is_built(unified: Group, tmp_path: Path) -> None:
+    unified.create(Limits(cpu_milli=50, memory_mib=256, processes=64))
+    limit = tmp_path / "w1-1-0" / "cpu.max"
+    assert limit.read_text() == "100000 100000"
+    limit.unlink()  # a plain file is written over, not replaced
+    unified.limit_cpu(50)
+    assert limit.read_text() == "5000 100000"
+
+
 def test_counters_of_version_2(unified: Group, tmp_path: Path) -> None:
     group = tmp_path / "w1-1-0"
     group.mkdir()

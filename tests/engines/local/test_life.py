@@ -90,6 +90,18 @@ async def test_fork_bomb_ends_at_its_number_of_processes(local: LocalPlace) -> N
     assert int(count) < 20
 
 
+@NEEDS_LIMITS
+async def test_busy_work_gets_no_more_cpu_than_its_limit(local: LocalPlace) -> None:
+    spin = (
+        "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass\n"
+        "print('used', round(time.process_time() * 1000))"
+    )
+    ended = await local.finish(local.sized("a", "python3", "-c", spin, cpu_milli=100))
+    assert ended.ending is Ending.SUCCEEDED
+    used = int((await local.output("a")).split()[-1])
+    assert 0 < used < 500, f"{used} ms in a second, with a limit of a tenth"
+
+
 async def test_time_limit_ends_a_run_and_is_named(local: LocalPlace) -> None:
     ended = await local.finish(local.sized("a", "sleep", "60", time_limit_seconds=1))
     assert (ended.ending, ended.timed_out) == (Ending.FAILED, True)

@@ -12,6 +12,8 @@ from corral.engines.local.group_bases import UNIFIED, Bases
 
 _MIB = 1024 * 1024
 _PERIOD_MICROSECONDS = 100_000
+_LEAST_QUOTA_MICROSECONDS = 1000
+_BUILDING_CPU_MILLI = 1000
 _SHARES_PER_CPU = 1024
 _WEIGHT_PER_CPU = 100
 _MOST_AT_ONCE = 65536
@@ -37,10 +39,14 @@ class Group:
         self._paths = {key: f"{base}/{name}" for key, base in bases.directories.items()}
 
     def create(self, limits: Limits) -> None:
-        """OSError if a limit cannot be set: work does not start without the limits it was promised."""
+        """OSError if a limit cannot be set: work does not start without the limits it was promised.
+
+        That of the CPU is a whole core at first: a sandbox is built inside, and with a hundredth of a core
+        that would take seconds. `limit_cpu` follows before the work itself begins.
+        """
         for path in self._places:
             Path(path).mkdir(parents=True, exist_ok=True)
-        memory, quota = limits.memory_mib * _MIB, limits.cpu_milli * _PERIOD_MICROSECONDS // 1000
+        memory = limits.memory_mib * _MIB
         if self._has_1("memory"):
             self._write("memory", "memory.limit_in_bytes", memory)
             with contextlib.suppress(OSError):  # absent where swap is not accounted
@@ -48,12 +54,19 @@ class Group:
         if self._has_1("cpu"):
             self._write("cpu", "cpu.shares", max(2, limits.cpu_milli * _SHARES_PER_CPU // 1000))
             self._write("cpu", "cpu.cfs_period_us", _PERIOD_MICROSECONDS)
-            self._write("cpu", "cpu.cfs_quota_us", max(1000, quota))
         if self._has_1("pids"):
             self._write("pids", "pids.max", limits.processes)
-        self._limit_2(limits, memory, quota)
+        self._limit_2(limits, memory)
+        self.limit_cpu(max(_BUILDING_CPU_MILLI, limits.cpu_milli))
 
-    def _limit_2(self, limits: Limits, memory: int, quota: int) -> None:
+    def limit_cpu(self, cpu_milli: int) -> None:
+        quota = max(_LEAST_QUOTA_MICROSECONDS, cpu_milli * _PERIOD_MICROSECONDS // 1000)
+        if self._has_1("cpu"):
+            self._write("cpu", "cpu.cfs_quota_us", quota)
+        if "cpu" in self._bases.controls_2:
+            self._write(UNIFIED, "cpu.max", f"{quota} {_PERIOD_MICROSECONDS}")
+
+    def _limit_2(self, limits: Limits, memory: int) -> None:
         if "memory" in self._bases.controls_2:
             self._write(UNIFIED, "memory.max", memory)
             self._write(UNIFIED, "memory.oom.group", 1)
@@ -62,7 +75,6 @@ class Group:
         if "cpu" in self._bases.controls_2:
             weight = min(10_000, max(1, limits.cpu_milli * _WEIGHT_PER_CPU // 1000))
             self._write(UNIFIED, "cpu.weight", weight)
-            self._write(UNIFIED, "cpu.max", f"{max(1000, quota)} {_PERIOD_MICROSECONDS}")
         if "pids" in self._bases.controls_2:
             self._write(UNIFIED, "pids.max", limits.processes)
 

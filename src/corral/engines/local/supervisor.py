@@ -158,6 +158,7 @@ class Supervisor:
         entrances = replica.group.entrances
         process = self._builder.build(replica.index, secrets, replica.output_descriptor, entrances)
         replica.built(process, lambda: self._ended(replica))
+        replica.group.limit_cpu(replica.spec.cpu_milli)
 
     def _ended(self, replica: Supervised) -> None:
         def write_down() -> None:
