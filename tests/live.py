@@ -1,5 +1,6 @@
 """A real `corral up` for tests: its own data directory, its own port, stopped by its process id."""
 
+import contextlib
 import json
 import os
 import signal
@@ -124,11 +125,11 @@ def running_corral(
 
 def end_work(home: Path) -> None:
     """Work outlives its Corral, but not the test that began it."""
-    left = [pid for begun in (home / "work" / "run").glob("*/begun.json") if _supervises(pid := _pid(begun))]
+    left = supervisors(home)
     for pid in left:
         os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + WORK_SECONDS
-    while left := [pid for pid in left if _supervises(pid)]:
+    while left := [pid for pid in left if _is_supervisor(pid)]:
         if time.monotonic() > deadline:
             for pid in left:
                 os.kill(pid, signal.SIGKILL)
@@ -136,11 +137,16 @@ def end_work(home: Path) -> None:
         time.sleep(0.05)
 
 
-def _pid(begun: Path) -> int:
-    return int(json.loads(begun.read_text())["pid"])
+def supervisors(home: Path) -> list[int]:
+    """Those that live: the number of one that ended may be another process's by now."""
+    found = []
+    for begun in (home / "work" / "run").glob("*/begun.json"):
+        with contextlib.suppress(OSError, ValueError, KeyError):  # written, or removed, at this moment
+            found.append(int(json.loads(begun.read_text())["pid"]))
+    return [pid for pid in found if _is_supervisor(pid)]
 
 
-def _supervises(pid: int) -> bool:
+def _is_supervisor(pid: int) -> bool:
     try:
         return b"nursery.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:

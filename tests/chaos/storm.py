@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.live import LiveCorral
+from tests.live import LiveCorral, supervisors
 
 OVER = {"succeeded", "failed", "stopped"}
 # It notes that it began, in a file of its workspace that outlives attempts, works a moment, and ends.
@@ -97,17 +97,23 @@ class Storm:
     # Death
 
     def kill_something(self) -> None:
+        while not self._kill_one():
+            self.raise_the_dead()
+
+    def _kill_one(self) -> bool:
+        """False if there was nothing, or it ended by itself in this moment."""
         found = list(self._processes())
         if not found:
-            return
+            return False
         kinds = sorted({kind for kind, _ in found})
         kind = self.chance.choice(kinds)
         pid = self.chance.choice(sorted(pid for each, pid in found if each == kind))
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
-            return
+            return False
         self.kills[kind] += 1
+        return True
 
     def hold_the_write_lock(self, seconds: float) -> None:
         """As a backup or a curious administrator might: nobody else can write meanwhile."""
@@ -128,13 +134,10 @@ class Storm:
 
     def _processes(self) -> Iterator[tuple[str, int]]:
         """Corral's own processes, by what they are. What work runs is not among them."""
-        yield "parent", self.corral.process.pid
-        run = self.corral.home / "work" / "run"
-        for begun in run.glob("*/begun.json"):
-            try:
-                yield "supervisor", int(json.loads(begun.read_text())["pid"])
-            except (OSError, ValueError, KeyError):
-                continue
+        if self.corral.process.poll() is None:
+            yield "parent", self.corral.process.pid
+        for pid in supervisors(self.corral.home):
+            yield "supervisor", pid
         yield from _below(self.corral.process.pid)
 
     # Afterwards

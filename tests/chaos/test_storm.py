@@ -31,6 +31,7 @@ def test_work_survives_the_death_of_every_process(tmp_path: Path) -> None:
             storm.kill_something()
         states = storm.wait_until_over(900 if FULL else 150)
         print(f"killed {dict(storm.kills)}; {len(states)} over")
+        assert storm.kills.total() - storm.kills["write lock held"] == KILLS
         assert len(storm.kills) >= 3, "the storm must reach several kinds of processes"
         assert storm.began_twice() == []
         for workload_id, kind in storm.submitted.items():

@@ -184,7 +184,7 @@ def test_run_goes_on_at_the_same_place_after_corral_was_restarted(
             corral.stop()
             corral.start_again()
             rest, said = process.communicate(timeout=90)
-        assert (first + rest).splitlines() == [f"line {number}" for number in range(1, 41)]
+        assert (first + rest).splitlines() == [f"line {number}" for number in range(1, 41)], said
         assert process.returncode == 3
         assert "Trying again" in said
 

@@ -25,6 +25,9 @@ _LONG_SECONDS = 20
 _SHORT_SECONDS = 3
 _PAUSE_SECONDS = 0.3
 _FOR_NOW = (429, 502, 503, 504)
+# What a Corral that stops or starts at this moment may say, and a moment later no longer.
+_FOR_A_MOMENT = (401, 404, 500)
+_MOMENT_SECONDS = 5
 INTERRUPTED = 130
 
 
@@ -165,7 +168,8 @@ class Follower:
             try:
                 return question()
             except (UnreachableError, Problem) as error:
-                if not _passes(error) or time.monotonic() - since > self._patience_seconds:
+                seconds = time.monotonic() - since
+                if not _passes(error, seconds) or seconds > self._patience_seconds:
                     raise
                 self._line.show(f"Corral does not answer; {self._name} goes on. Trying again.")
                 time.sleep(_PAUSE_SECONDS)
@@ -174,7 +178,7 @@ class Follower:
 _ENDS = {"failed": "failed", "stopped": "was stopped", "deleted": "was deleted"}
 
 
-def _passes(error: CorralError) -> bool:
+def _passes(error: CorralError, seconds: float) -> bool:
     if isinstance(error, Problem):
-        return error.status in _FOR_NOW
+        return error.status in _FOR_NOW or (error.status in _FOR_A_MOMENT and seconds < _MOMENT_SECONDS)
     return not isinstance(error, UntrustedError)
