@@ -10,6 +10,7 @@ A home belongs to all work of a person: who has counted it last tells the others
 import contextlib
 import os
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -56,7 +57,7 @@ class DiskWatch:
         look(self._watched)
 
 
-class _Watched:
+class _Watched(ABC):
     """One directory and its bound."""
 
     def __init__(
@@ -88,16 +89,17 @@ class _Watched:
 
         self._count(counted)
 
+    @abstractmethod
     def _is_worth_a_look(self) -> bool:
         """Whether to count once more at the end."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _mark(self, replica: Supervised, used_mib: int) -> None:
-        raise NotImplementedError
+        """Notes at the replica that it is over its bound."""
 
+    @abstractmethod
     def _note(self, used_mib: int) -> None:
         """Tells others what was counted."""
-        raise NotImplementedError
 
     def _told(self) -> int | None:
         """What another has counted just now."""
