@@ -30,7 +30,9 @@ def take_for(
     assert chunk is not None
     if cycle.guarantee_refusal(chunk) is not None:
         return SearchResult.NOT_ALLOWED
-    works = [work for leaf in candidates.leaves for work in candidates.works(leaf)]
+    for leaf in candidates.leaves:
+        cycle.works_in(leaf)  # nobody rests
+    works = [work for leaf in candidates.leaves for work in candidates.awake(leaf)]
     order = victim_order(cycle, works)
     if by_replicas(cycle, action, chunk, order, judge):
         return None

@@ -7,11 +7,13 @@ used now (also by what is leaving), which part of that is leaving, and what is p
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from corral.core.devices import Device, DeviceKind
 from corral.core.nodes import Node
 from corral.core.resources import Amount
 from corral.scheduling.links import links_of
 from corral.scheduling.mig import Grid, grid_of
-from corral.scheduling.work import Phase, Slot, Spot, WorkState
+from corral.scheduling.tree import QueueState
+from corral.scheduling.work import Phase, Rest, Slot, Spot, WorkState, total_of
 
 
 class DeviceState:
@@ -64,13 +66,14 @@ class DeviceState:
 class NodeState:
     """Totals of a node: [cpu, memory, pods] used, leaving and promised, and its devices."""
 
-    __slots__ = ("devices", "index", "leaving", "links", "node", "promised", "size", "used")
+    __slots__ = ("devices", "index", "kinds", "leaving", "links", "node", "promised", "size", "used")
 
     def __init__(self, node: Node, index: int) -> None:
         self.node = node
         self.index = index
         self.size = (node.cpu_milli, node.memory_mib, node.pods)
         self.links = links_of(node)
+        self.kinds = tuple([device.kind for device in node.devices])
         self.used = [0, 0, 0]
         self.leaving = [0, 0, 0]
         self.promised = [0, 0, 0]
@@ -102,6 +105,11 @@ class Board:
         self.dirty: dict[int, set[int]] = {}
         self._promised: dict[int, dict[Slot, None]] = {}  # by node, in the order of the promises
         self._log: list[tuple[Callable[[Slot, Spot, Phase], None], Slot, Spot, Phase]] = []
+
+    def kinds(self) -> dict[DeviceKind, Device]:
+        """One device of each kind that is there."""
+        alike = {node.kinds: node.node.devices for node in self.nodes}
+        return {device.kind: device for devices in alike.values() for device in devices}
 
     @property
     def mark(self) -> int:
@@ -139,6 +147,31 @@ class Board:
         self._tie(slot, spot, phase, 1)
         if phase is Phase.RUNNING:
             self._activate(slot, spot.amount, 1)
+
+    def settle(self, queue: QueueState, rests: Sequence[Rest]) -> None:
+        """Puts down what is at rest in a leaf queue: as `adopt`, without slots, and charged in sum."""
+        for rest in rests:
+            number, devices, (_, cpu, memory), _ = rest.spot
+            node, changed = self.nodes[number], self._changed(number)
+            used = node.used
+            used[0] += cpu
+            used[1] += memory
+            used[2] += 1
+            for index, mib, compute in devices:
+                changed.add(index)
+                device = node.devices[index]
+                device.mib += mib
+                device.compute += compute
+        for preemptible in (True, False):
+            amounts = [rest.spot.amount for rest in rests if rest.preemptible is preemptible]
+            queue.charge(total_of(amounts), preemptible=preemptible, sign=1)
+
+    @staticmethod
+    def recognise(slot: Slot, spot: Spot) -> None:
+        """Who was at rest has a slot from now on."""
+        slot.base, slot.base_phase = spot, Phase.RUNNING
+        slot.group.active += 1
+        slot.group.work.stamp += 1
 
     def release(self, slot: Slot) -> None:
         """Takes up what `adopt` put down."""
@@ -199,7 +232,7 @@ class Board:
         """
         spot, mark = slot.base, self.mark
         assert spot is not None
-        if len({device.kind for device in self.nodes[spot.node].node.devices}) > 1:
+        if len(set(self.nodes[spot.node].kinds)) > 1:
             return False
         own = {index for index, _, _ in spot.devices}
         others = [index for index in devices if index not in own]

@@ -4,6 +4,7 @@ Exact for replicas of one class that ask for whole devices or one slice, an uppe
 """
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 
 import numpy as np
 
@@ -54,20 +55,21 @@ class Capacity:
         """How many of each class would fit on each node, or `among` these, if `spots` were left too."""
         left = self._stock().later.copy() if among is None else self._stock().later.take(among)
         given = list(spots)
-        nodes = [spot.node for spot in given]
+        nodes = _integers(spot.node for spot in given)
         if among is not None:
-            nodes = np.searchsorted(among, nodes).tolist()
-        np.add.at(left.cpu, nodes, [spot.amount.cpu_milli for spot in given])
-        np.add.at(left.memory, nodes, [spot.amount.memory_mib for spot in given])
+            nodes = np.searchsorted(among, nodes)
+        _, cpu, memory = _integers(chain.from_iterable(spot.amount for spot in given)).reshape(-1, 3).T
+        np.add.at(left.cpu, nodes, cpu)
+        np.add.at(left.memory, nodes, memory)
         np.add.at(left.pods, nodes, 1)
-        uses = [(node, *use) for node, spot in zip(nodes, given, strict=True) for use in spot.devices]
-        if uses:
-            on, device, mib, compute = np.array(uses, np.int64).T
-            np.add.at(left.mib, (on, device), mib)
-            np.add.at(left.compute, (on, device), compute)
-        for node, spot in zip(nodes, given, strict=True):
+        uses = _integers(chain.from_iterable(chain.from_iterable(spot.devices for spot in given)))
+        device, mib, compute = uses.reshape(-1, 3).T
+        on = nodes.repeat(_integers(len(spot.devices) for spot in given))
+        np.add.at(left.mib, (on, device), mib)
+        np.add.at(left.compute, (on, device), compute)
+        for index, spot in enumerate(given):
             for carving in spot.carvings:
-                left.slices[node, carving.device] |= carving.bits
+                left.slices[nodes[index], carving.device] |= carving.bits
         return [self._scores_of(request).rooms(left, among) for request in requests]
 
     def idle(self) -> Amount:
@@ -94,3 +96,7 @@ class Capacity:
         if self._empty is None:
             self._empty = self._stock().nothing_held()
         return self._empty
+
+
+def _integers(values: Iterable[int]) -> Integers:
+    return np.fromiter(values, np.int64)

@@ -18,9 +18,9 @@ class Census:
     """`settle` brings the board up to date."""
 
     def __init__(self, board: Board) -> None:
-        self._kinds: Counter[DeviceKind] = Counter(
-            device.kind for node in board.nodes for device in node.node.devices
-        )
+        self._kinds: Counter[DeviceKind] = Counter()
+        for kinds, nodes in Counter(node.kinds for node in board.nodes).items():
+            self._kinds.update({kind: nodes * count for kind, count in Counter(kinds).items()})
         self._joined: dict[str, Node] = {}
         self._left: set[str] = set()
 
@@ -34,7 +34,7 @@ class Census:
 
     def drop(self, node: NodeState) -> bool:
         """False, and nothing done, if it is in use, or has the last devices of a kind."""
-        kinds = Counter(device.kind for device in node.node.devices)
+        kinds = Counter(node.kinds)
         if node.used[2] or any(self._kinds[kind] == count for kind, count in kinds.items()):
             return False
         self._kinds.subtract(kinds)

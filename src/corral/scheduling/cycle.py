@@ -1,6 +1,6 @@
 """One pool: board, queue tree and workloads, kept between cycles, and what every action of a cycle shares."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from corral.core.mixes import Mix
 from corral.core.nodes import Node, Pool
@@ -17,7 +17,7 @@ from corral.scheduling.place import Placer
 from corral.scheduling.roster import Entry, Roster
 from corral.scheduling.scores import When
 from corral.scheduling.tree import KINDS, QueueState, Tree, resource_of
-from corral.scheduling.work import Chunk, Slot, WorkState
+from corral.scheduling.work import Chunk, Rest, Slot, WorkState
 
 
 class Cycle:
@@ -67,6 +67,10 @@ class Cycle:
     def end(self) -> None:
         """Closes a cycle: everything it decided is in its plan, and the board is as it was."""
         self.board.undo(0)
+
+    def load(self, workloads: Iterable[Workload]) -> None:
+        """Takes in all workloads of the pool; once, before anything else."""
+        self.roster.load(workloads)
 
     def read(self, workload: Workload) -> Entry:
         """A workload as it would be put on the board."""
@@ -129,8 +133,12 @@ class Cycle:
         """The workloads of a leaf queue, in no particular order."""
         return self.roster.in_queue(leaf)
 
+    def resting(self, leaf: QueueState) -> Collection[Rest]:
+        """Those of a leaf queue that simply run, as long as nobody asks for more of them."""
+        return self.roster.resting(leaf)
+
     def may_give(self, leaf: QueueState) -> Iterator[WorkState]:
-        """Those of a leaf queue of which something runs or was placed in this cycle, in any order."""
+        """Others of a leaf queue of which something runs or was placed in this cycle, in any order."""
         holding = self.roster.holding(leaf)
         yield from holding
         for work in self.board.moved():

@@ -108,8 +108,9 @@ class Doubt:
         """On which nodes the first replica could get room by moving others; None where it has room."""
         if self._rooms[0].any():
             return None
-        works = (work for leaf in self._candidates.leaves for work in self._candidates.works(leaf))
-        return nodes_to_clear(self._capacity, self._first, works)
+        leaves, candidates = self._candidates.leaves, self._candidates
+        holdings = (holding for leaf in leaves for holding in candidates.holdings(leaf))
+        return nodes_to_clear(self._capacity, self._first, holdings)
 
     def could_fit(self) -> bool:
         """Whether the chunk could fit if every candidate lost everything that it may lose."""
@@ -117,14 +118,12 @@ class Doubt:
         largest: dict[QueueState, int] = {}
         whole = all(not request.sliced for request in self._needed)
         for leaf in self._candidates.leaves:
-            for work in self._candidates.works(leaf):
+            for holding in self._candidates.holdings(leaf):
                 gpu_milli = 0
-                for slot in work.slots:
-                    spot = slot.spot
-                    if spot is not None and slot.group.preemptible:
-                        spots.append(spot)
-                        gpu_milli += spot.amount[0]
-                        whole = whole and not slot.request.sliced
+                for request, spot in holding:
+                    spots.append(spot)
+                    gpu_milli += spot.amount[0]
+                    whole = whole and not request.sliced
                 if gpu_milli > largest.get(leaf, 0):
                     largest[leaf] = gpu_milli
         if whole and self._too_much_lost(largest):

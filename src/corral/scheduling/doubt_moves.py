@@ -11,13 +11,13 @@ import numpy as np
 from corral.scheduling.capacity import Capacity
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.stock import Flags, Integers
-from corral.scheduling.work import WorkState
+from corral.scheduling.victims import Holding
 
 _MOST_CLASSES = 64  # of victims; counting more would cost more than it saves
 
 
-def nodes_to_clear(capacity: Capacity, request: RequestClass, works: Iterable[WorkState]) -> Flags | None:
-    """On which nodes a replica could find room if some of these works went elsewhere.
+def nodes_to_clear(capacity: Capacity, request: RequestClass, holdings: Iterable[Holding]) -> Flags | None:
+    """On which nodes a replica could find room if some of those who hold these went elsewhere.
 
     None where that cannot be said: certain is it only of whole devices.
     """
@@ -25,18 +25,14 @@ def nodes_to_clear(capacity: Capacity, request: RequestClass, works: Iterable[Wo
         return None
     on: dict[RequestClass, list[int]] = {}
     uncertain: set[int] = set()
-    for work in works:
-        nodes = set()
-        sliced = False
-        for slot in work.slots:
-            spot = slot.spot
-            if spot is not None and slot.group.preemptible:
-                nodes.add(spot.node)
-                on.setdefault(slot.request, []).append(spot.node)
-                sliced = sliced or slot.request.sliced
+    for holding in holdings:
+        for each, spot in holding:
+            on.setdefault(each, []).append(spot.node)
         # Slices can move together inside a node, and who is on several nodes clears them all.
-        if sliced or len(nodes) > 1:
-            uncertain |= nodes
+        if len(holding) == 1 and not holding[0][0].sliced:
+            continue
+        if any(each.sliced for each, _ in holding) or len({spot.node for _, spot in holding}) > 1:
+            uncertain.update(spot.node for _, spot in holding)
     if len(on) > _MOST_CLASSES:
         return None
     possible = _enough_leaves(capacity, request, on)

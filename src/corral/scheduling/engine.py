@@ -61,9 +61,11 @@ class Engine:
             name: self._choice.wanted_in(workload) for name, workload in self._workloads.items()
         }
         # Those that wait and may go to another pool with time, or when nodes change.
-        self._choosers = {
-            name: None for name, workload in self._workloads.items() if self._choice.has_choice(workload)
-        }
+        self._choosers: dict[str, None] = {}
+        if len(self._pools) > 1:
+            for name, workload in self._workloads.items():
+                if self._choice.has_choice(workload):
+                    self._choosers[name] = None
         self._holds: tuple[Hold, ...] = snapshot.holds
         self._mixes: dict[str, Mix] = dict(snapshot.mix)
         self._cycles: dict[str, Cycle] = {}  # a pool that is not here is built before the next plan
@@ -218,8 +220,8 @@ class Engine:
         if cycle is None:
             nodes = [node for name, node in self._nodes.items() if self._pool_of_node[name] == pool]
             cycle = Cycle(self._pools[pool], nodes, self._queues, self._config, self._mixes.get(pool))
-            for name in sorted(name for name, home in self._pool_of_work.items() if home == pool):
-                cycle.put(cycle.roster.read(self._workloads[name]))
+            names = sorted(name for name, home in self._pool_of_work.items() if home == pool)
+            cycle.load(self._workloads[name] for name in names)
             self._cycles[pool] = cycle
         return cycle
 

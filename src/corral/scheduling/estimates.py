@@ -31,8 +31,8 @@ def estimate_starts(
     found: dict[str, Estimate] = {}
     with engine.played(now, actions) as cycles:
         for cycle in cycles:
-            works = [cycle.roster.by_name[name] for name in workloads if name in cycle.roster.by_name]
-            found.update(estimate(cycle, works))
+            works = (cycle.roster.find(name) for name in workloads)
+            found.update(estimate(cycle, [work for work in works if work is not None]))
     return found
 
 

@@ -52,8 +52,9 @@ def _youngest_in(cycle: Cycle, leaf: QueueState) -> int:
     """When the youngest was made of those from whom something could perhaps be taken."""
     known = cycle.lists.youngest.get(leaf)
     if known is None:
-        givers = (work.created for work in cycle.works_in(leaf) if work.may_give)
-        known = cycle.lists.youngest[leaf] = max(givers, default=-1)
+        resting = (rest.workload.created for rest in cycle.resting(leaf) if rest.preemptible)
+        others = (work.created for work in cycle.may_give(leaf) if work.may_give)
+        known = cycle.lists.youngest[leaf] = max((*resting, *others), default=-1)
     return known
 
 

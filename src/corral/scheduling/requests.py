@@ -153,7 +153,21 @@ class RequestClass:
 def request_key(request: Request) -> type_key:
     """Equal for requests that ask for the same."""
     if not (request.node_labels or request.data or request.images or request.affinity):
-        return request.cpu_milli, request.memory_mib, request.devices, request.nodes, request.tolerates
+        devices = request.devices
+        if devices is None:
+            return request.cpu_milli, request.memory_mib, request.nodes, request.tolerates
+        return (
+            request.cpu_milli,
+            request.memory_mib,
+            request.nodes,
+            request.tolerates,
+            devices.count,
+            devices.memory_mib,
+            devices.fraction_milli,
+            devices.compute_percent,
+            devices.models,
+            devices.profile,
+        )
     return (
         request.cpu_milli,
         request.memory_mib,

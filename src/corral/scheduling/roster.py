@@ -1,23 +1,28 @@
 """The roster: the workloads of one pool, put on the board and taken off it, and the indexes that actions use.
 
-It is kept between cycles: a workload that did not change costs nothing in the next one.
+It is kept between cycles: a workload that did not change costs nothing in the next one. What simply runs is
+left at rest when a pool is loaded, and wakes when it is asked for.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from corral.core.refusals import Invalid
+from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Request, Workload
 from corral.scheduling.affinity import Neighbours
 from corral.scheduling.board import Board
 from corral.scheduling.kinds import Lines
 from corral.scheduling.mig import Carving
 from corral.scheduling.requests import RequestClass, request_key, type_key
+from corral.scheduling.resting import Resting, at_rest
 from corral.scheduling.ties import Integers
 from corral.scheduling.tree import QueueState, Tree
-from corral.scheduling.work import HOLDING, GroupState, Phase, Slot, Spot, WorkState, total_of
+from corral.scheduling.work import HOLDING, GroupState, Phase, Rest, Slot, Spot, WorkState, total_of
 
 _IN_ORDER = "Tell of queues and nodes before the work that uses them, and drop them after it."
+# For what is made of every workload when a pool is loaded: a third of the time of their own constructors.
+_new = tuple.__new__
 _Held = list[tuple[Slot, Spot, Phase]]
 
 
@@ -35,7 +40,8 @@ class Roster:
         self._board = board
         self._tree = tree
         self._neighbours = Neighbours(len(board.nodes))
-        self.by_name: dict[str, WorkState] = {}
+        self._awake: dict[str, WorkState] = {}
+        self._resting = Resting()
         # Sets that keep their order.
         self.waiting: dict[WorkState, None] = {}
         self.below_minimum: dict[WorkState, None] = {}
@@ -43,19 +49,32 @@ class Roster:
         self._holding: dict[QueueState, dict[WorkState, None]] = {}
         self._in_queue: dict[QueueState, dict[WorkState, None]] = {}
         self._classes: dict[type_key, RequestClass] = {}
-        self._kinds = {device.kind: device for node in board.nodes for device in node.node.devices}
+        self._kinds = board.kinds()
         self._number_nodes()
 
     def __iter__(self) -> Iterator[WorkState]:
-        return iter(self.by_name.values())
+        """Everybody, awake."""
+        for name in list(self._resting):
+            self._wake(name)
+        return iter(self._awake.values())
+
+    def find(self, name: str) -> WorkState | None:
+        """A workload by its name; None if it is in another pool."""
+        return self._wake(name) or self._awake.get(name)
 
     def in_queue(self, leaf: QueueState) -> Mapping[WorkState, None]:
-        """The workloads of a leaf queue."""
+        """The workloads of a leaf queue, awake."""
+        for rest in list(self._resting.of(leaf)):
+            self._wake(rest.workload.name)
         return self._in_queue.get(leaf, {})
 
     def holding(self, leaf: QueueState) -> Mapping[WorkState, None]:
-        """Those of which something was on the board before the cycle."""
+        """Those awake of which something was on the board before the cycle."""
         return self._holding.get(leaf, {})
+
+    def resting(self, leaf: QueueState) -> Collection[Rest]:
+        """Those of a leaf queue that nobody has asked for yet: each runs."""
+        return self._resting.of(leaf)
 
     def node_number(self, name: str) -> int:
         return self._node_numbers[name]
@@ -68,7 +87,8 @@ class Roster:
         """The board's nodes have other numbers: `after` by the former ones, `before` by those of now."""
         self._number_nodes()
         self._neighbours.renumber(before)
-        for work in self.by_name.values():
+        self._resting.move(after)
+        for work in self._awake.values():
             for slot in work.slots:
                 spot = slot.base
                 if spot is not None and after[spot.node] != spot.node:
@@ -77,20 +97,34 @@ class Roster:
     def _number_nodes(self) -> None:
         nodes = self._board.nodes
         self._node_numbers = {node.node.name: node.index for node in nodes}
-        self._device_numbers = [
-            {device.id: number for number, device in enumerate(node.node.devices)} for node in nodes
+        # Of each node by the names of its devices what a replica has that has all of one.
+        self._whole = [
+            {device.id: (number, device.memory_mib, 100) for number, device in enumerate(node.node.devices)}
+            for node in nodes
         ]
 
     def read(self, workload: Workload, queue: QueueState | None = None) -> Entry:
         """A workload with its spots, not yet on the board; `queue` if it is charged to none of the tree."""
-        queue = queue or self._tree.by_name.get(workload.queue)
-        if queue is None:
-            raise Invalid(f"{workload.name} is in the queue {workload.queue}, which is not there.", _IN_ORDER)
-        work = WorkState(workload, queue)
+        work = WorkState(workload, queue or self._queue_of(workload))
         held: _Held = []
         for state, group in zip(work.groups, workload.groups, strict=True):
             self._read_group(work, state, group, held)
         return Entry(work, held)
+
+    def load(self, workloads: Iterable[Workload]) -> None:
+        """Puts all workloads of a pool on its new board."""
+        resting: dict[str, list[Rest]] = {}
+        for workload in workloads:
+            replica = at_rest(workload)
+            rest = None if replica is None else self._rest_of(workload, replica)
+            if rest is None:
+                self.put(self.read(workload))
+            else:
+                resting.setdefault(workload.queue, []).append(rest)
+        for rests in resting.values():
+            queue = self._queue_of(rests[0].workload)
+            self._resting.add(queue, rests)
+            self._board.settle(queue, rests)
 
     def put(self, entry: Entry) -> None:
         """Puts a workload on the board; between cycles only."""
@@ -98,10 +132,7 @@ class Roster:
         self._neighbours.meet(work)
         for slot, spot, phase in entry.held:
             self._board.adopt(slot, spot, phase)
-        self.by_name[work.name] = work
-        self._in_queue.setdefault(work.queue, {})[work] = None
-        if entry.held:
-            self._holding.setdefault(work.queue, {})[work] = None
+        self._list(entry)
         if self._ask(work, 1):
             self.waiting[work] = None
             self.lines.add(work)
@@ -110,7 +141,8 @@ class Roster:
 
     def drop(self, name: str) -> None:
         """Takes a workload off; between cycles only."""
-        work = self.by_name.pop(name)
+        self._wake(name)
+        work = self._awake.pop(name)
         self._ask(work, -1)
         if work in self.waiting:
             del self.waiting[work]
@@ -122,6 +154,30 @@ class Roster:
         del self._in_queue[work.queue][work]
         self._holding.get(work.queue, {}).pop(work, None)
         self.below_minimum.pop(work, None)
+
+    def _queue_of(self, workload: Workload) -> QueueState:
+        queue = self._tree.by_name.get(workload.queue)
+        if queue is None:
+            raise Invalid(f"{workload.name} is in the queue {workload.queue}, which is not there.", _IN_ORDER)
+        return queue
+
+    def _wake(self, name: str) -> WorkState | None:
+        """Makes the states of a workload at rest; None if it is not at rest."""
+        rest = self._resting.pop(name)
+        if rest is None:
+            return None
+        entry = self.read(rest.workload)
+        for slot, spot, _ in entry.held:
+            self._board.recognise(slot, spot)
+        self._list(entry)
+        return entry.work
+
+    def _list(self, entry: Entry) -> None:
+        work = entry.work
+        self._awake[work.name] = work
+        self._in_queue.setdefault(work.queue, {})[work] = None
+        if entry.held:
+            self._holding.setdefault(work.queue, {})[work] = None
 
     def _ask(self, work: WorkState, sign: int) -> bool:
         """Counts what waits as asked for by its queues; whether there is any."""
@@ -151,19 +207,33 @@ class Roster:
             elif replica.node is not None:
                 phase = HOLDING[replica.state]
                 work.stuck = work.stuck or phase is Phase.STUCK
-                held.append((slot, self._spot_of(work, replica, request), phase))
+                held.append((slot, self._spot_of(work.name, replica, request), phase))
 
-    def _spot_of(self, work: WorkState, replica: Replica, request: RequestClass) -> Spot:
+    def _rest_of(self, workload: Workload, replica: Replica) -> Rest | None:
+        """A workload at rest, if nothing of what it asks for needs a closer look."""
+        group = workload.groups[0]
+        request = self._class_of(replica.request or group.request)
+        if request.affinity or request.profile is not None:
+            return None
+        spot = self._spot_of(workload.name, replica, request)
+        return _new(Rest, (workload, request, spot, group.preemptible))
+
+    def _spot_of(self, name: str, replica: Replica, request: RequestClass) -> Spot:
         number = self._node_numbers.get(replica.node or "")
         if number is None:
-            raise Invalid(
-                f"{work.name} has a replica on the node {replica.node}, which is not there.", _IN_ORDER
-            )
+            raise Invalid(f"{name} has a replica on the node {replica.node}, which is not there.", _IN_ORDER)
+        whole = self._whole[number]
+        entire = [whole[use.device] for use in replica.devices if use.memory_mib is None and not use.profile]
+        if len(entire) == len(replica.devices):
+            charged, milli = request.amount, WHOLE_DEVICE_MILLI * len(entire)
+            if charged[0] != milli:
+                charged = request.charged(milli)
+            return _new(Spot, (number, tuple(entire), charged, ()))
         node = self._board.nodes[number]
         uses, carvings, milli = [], [], 0
         for use in replica.devices:
-            index = self._device_numbers[number][use.device]
-            memory, grid = node.devices[index].memory_mib, node.devices[index].grid
+            index, memory, _ = whole[use.device]
+            grid = node.devices[index].grid
             if use.profile is not None and use.start is not None and grid is not None:
                 uses.append((index, *grid.share(use.profile, memory)))
                 bits = grid.bits(use.profile, use.start)

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from corral.core.resources import WHOLE_DEVICE_MILLI
-from corral.scheduling.board import Board, DeviceState, NodeState
+from corral.scheduling.board import Board, NodeState
+from corral.scheduling.mig import grid_of
 from corral.scheduling.requests import RequestClass
 
 Integers = npt.NDArray[np.int64]
@@ -94,13 +95,14 @@ class Stock:
         self._changed: list[int] = []  # the nodes that were read again, in the order of that
         self._forgotten = 0  # how many were there before these
         # Devices that are alike for every request are one kind; the number after the last means no device.
-        known = {device.kind: device for node in nodes for device in node.node.devices}
+        known = board.kinds()
         self.kinds = [known[kind] for kind in sorted(known)]
         numbers = {kind: number for number, kind in enumerate(sorted(known))}
-        self.kinds_on = [tuple(numbers[device.kind] for device in node.node.devices) for node in nodes]
-        self.kind: Integers = np.full((count, width), len(self.kinds), np.int64)
-        for index, kinds in enumerate(self.kinds_on):
-            self.kind[index, : len(kinds)] = kinds
+        alike = {node.kinds: tuple(numbers[kind] for kind in node.kinds) for node in nodes}
+        self.kinds_on = [alike[node.kinds] for node in nodes]
+        none = len(self.kinds)
+        rows = [(*kinds, *[none] * (width - len(kinds))) for kinds in self.kinds_on]
+        self.kind: Integers = np.array(rows, np.int64).reshape(count, width)
         self.conditions = [Condition(len(self.kinds), -1, -1, 0)]
         self.levels = [0]  # milli left in each condition
         self._untouched = [False]  # by the number of the condition
@@ -155,12 +157,12 @@ class Stock:
     def nothing_held(self) -> Left:
         """What would be left if every node were empty."""
         left = Left(*self.condition.shape)
-        for node in self._board.nodes:
-            left.cpu[node.index], left.memory[node.index], left.pods[node.index] = node.size
-            count = len(node.devices)
-            left.mib[node.index, :count] = [device.memory_mib for device in node.devices]
-            left.compute[node.index, :count] = 100
-            left.slices[node.index, :count] = [_all_slices(device) for device in node.devices]
+        sizes = np.array([node.size for node in self._board.nodes], np.int64).reshape(-1, 3)
+        left.cpu, left.memory, left.pods = sizes.T.copy()
+        grids = [grid_of(kind) for kind in self.kinds]
+        left.mib = np.array([*(kind.memory_mib for kind in self.kinds), -1]).take(self.kind)
+        left.compute = np.array([*(100 for _ in self.kinds), -1]).take(self.kind)
+        left.slices = np.array([*(0 if grid is None else grid.full for grid in grids), 0]).take(self.kind)
         return left
 
     def allowed_on(self, request: RequestClass) -> Flags | None:
@@ -251,7 +253,3 @@ class Stock:
         # What was promised is not to be had.
         np.minimum(self._now.mib, self._later.mib, out=self._now.mib)
         np.minimum(self._now.compute, self._later.compute, out=self._now.compute)
-
-
-def _all_slices(device: DeviceState) -> int:
-    return 0 if device.grid is None else device.grid.full

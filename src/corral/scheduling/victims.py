@@ -5,14 +5,16 @@ of it. In a queue the lowest priority goes first, then what is above its minimum
 """
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.lists import Giving
 from corral.scheduling.order import Head, key_of, victim_key
+from corral.scheduling.requests import RequestClass
 from corral.scheduling.tree import QueueState, Tree
-from corral.scheduling.work import Chunk, Slot, WorkState
+from corral.scheduling.work import Chunk, Rest, Slot, Spot, WorkState
 
+Holding = Sequence[tuple[RequestClass, Spot]]
 _AT_ANY_TIME: Mapping[QueueState, int] = {}
 
 
@@ -51,10 +53,12 @@ class Candidates:
         last = self.lists.found.get(leaf)
         if last is not None and self._is_one(last, leaf) and last.may_give:
             return True
-        for work in self.works(leaf):
+        for work in self.awake(leaf):
             if work.may_give:
                 self.lists.found[leaf] = work
                 return True
+        if next(self.resting(leaf), None) is not None:
+            return True
         if self._below is not None:
             self.lists.none_below[leaf] = self._below
         return False
@@ -68,11 +72,32 @@ class Candidates:
             if self._may_lose(work, leaf):
                 yield entry
 
-    def works(self, leaf: QueueState) -> Iterator[WorkState]:
-        """The same workloads in any order, and perhaps some of which nothing can be taken."""
+    def awake(self, leaf: QueueState) -> Iterator[WorkState]:
+        """Those who are not at rest, in any order, and perhaps some of which nothing can be taken."""
         for work in self._cycle.may_give(leaf):
             if self._is_one(work, leaf):
                 yield work
+
+    def resting(self, leaf: QueueState) -> Iterator[Rest]:
+        """Those who are at rest, in any order."""
+        below, latest = self._below, self._began_by.get(leaf)
+        for rest in self._cycle.resting(leaf):
+            workload = rest.workload
+            if rest.preemptible and (below is None or workload.priority < below):
+                since = workload.running_since
+                if latest is None or since is None or since <= latest:
+                    yield rest
+
+    def holdings(self, leaf: QueueState) -> Iterator[Holding]:
+        """What could be taken of each of them, in any order."""
+        for rest in self.resting(leaf):
+            yield ((rest.request, rest.spot),)
+        for work in self.awake(leaf):
+            yield [
+                (slot.request, slot.spot)
+                for slot in work.slots
+                if slot.spot is not None and slot.group.preemptible
+            ]
 
     def _is_one(self, work: WorkState, leaf: QueueState) -> bool:
         return (self._below is None or work.priority < self._below) and self._may_lose(work, leaf)

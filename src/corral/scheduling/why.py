@@ -36,8 +36,7 @@ def why_in(
         found = next((each for each in plan.unplaced if each.workload == workload), None)
         if found is None:
             return None
-        cycle = next(cycle for cycle in cycles if workload in cycle.roster.by_name)
-        work = cycle.roster.by_name[workload]
+        cycle, work = next((each, state) for each in cycles if (state := each.roster.find(workload)))
         in_queue, in_pool = positions(cycle, work)
         told = Explanation(
             found.workload,

@@ -41,6 +41,15 @@ class Spot(NamedTuple):
     carvings: tuple[Carving, ...] = ()
 
 
+class Rest(NamedTuple):
+    """A workload at rest, and the place of its one replica."""
+
+    workload: Workload
+    request: RequestClass
+    spot: Spot
+    preemptible: bool
+
+
 class Slot:
     """One replica. It may hold a spot from before (`base`) and one this cycle decided (`new`)."""
 
