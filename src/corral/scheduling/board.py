@@ -66,7 +66,7 @@ class DeviceState:
 class NodeState:
     """Totals of a node: [cpu, memory, pods] used, leaving and promised, and its devices."""
 
-    __slots__ = ("devices", "index", "kinds", "leaving", "links", "node", "promised", "size", "used")
+    __slots__ = ("devices", "index", "kinds", "leaving", "links", "node", "promised", "shape", "size", "used")
 
     def __init__(self, node: Node, index: int) -> None:
         self.node = node
@@ -74,6 +74,7 @@ class NodeState:
         self.size = (node.cpu_milli, node.memory_mib, node.pods)
         self.links = links_of(node)
         self.kinds = tuple([device.kind for device in node.devices])
+        self.shape = 0  # a number that nodes share which have devices of the same kinds
         self.used = [0, 0, 0]
         self.leaving = [0, 0, 0]
         self.promised = [0, 0, 0]
@@ -100,6 +101,7 @@ class Board:
 
     def __init__(self, nodes: list[Node]) -> None:
         self.nodes = [NodeState(node, index) for index, node in enumerate(nodes)]
+        self.shapes = _number_shapes(self.nodes)
         self.tainted = _tainted(self.nodes)
         # By number the nodes that changed since placement last looked, and which of their devices did.
         self.dirty: dict[int, set[int]] = {}
@@ -108,7 +110,7 @@ class Board:
 
     def kinds(self) -> dict[DeviceKind, Device]:
         """One device of each kind that is there."""
-        alike = {node.kinds: node.node.devices for node in self.nodes}
+        alike = {node.shape: node.node.devices for node in self.nodes}
         return {device.kind: device for devices in alike.values() for device in devices}
 
     @property
@@ -138,6 +140,7 @@ class Board:
             node.index = number
         self.dirty.clear()
         self._promised.clear()
+        self.shapes = _number_shapes(nodes)
         self.tainted = _tainted(nodes)
 
     def adopt(self, slot: Slot, spot: Spot, phase: Phase) -> None:
@@ -150,16 +153,19 @@ class Board:
 
     def settle(self, queue: QueueState, rests: Sequence[Rest]) -> None:
         """Puts down what is at rest in a leaf queue: as `adopt`, without slots, and charged in sum."""
+        nodes, dirty = self.nodes, self.dirty
         for rest in rests:
             number, devices, (_, cpu, memory), _ = rest.spot
-            node, changed = self.nodes[number], self._changed(number)
-            used = node.used
+            node, changed = nodes[number], dirty.get(number)
+            if changed is None:
+                changed = self._changed(number)
+            used, states = node.used, node.devices
             used[0] += cpu
             used[1] += memory
             used[2] += 1
             for index, mib, compute in devices:
                 changed.add(index)
-                device = node.devices[index]
+                device = states[index]
                 device.mib += mib
                 device.compute += compute
         for preemptible in (True, False):
@@ -364,6 +370,14 @@ def _add(totals: list[int], amounts: tuple[int, int, int]) -> None:
     totals[0] += amounts[0]
     totals[1] += amounts[1]
     totals[2] += amounts[2]
+
+
+def _number_shapes(nodes: list[NodeState]) -> list[tuple[DeviceKind, ...]]:
+    """Numbers the shapes of all nodes; returns the kinds of each."""
+    numbers: dict[tuple[DeviceKind, ...], int] = {}
+    for node in nodes:
+        node.shape = numbers.setdefault(node.kinds, len(numbers))
+    return list(numbers)
 
 
 def _tainted(nodes: list[NodeState]) -> bool:

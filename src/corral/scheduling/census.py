@@ -19,8 +19,8 @@ class Census:
 
     def __init__(self, board: Board) -> None:
         self._kinds: Counter[DeviceKind] = Counter()
-        for kinds, nodes in Counter(node.kinds for node in board.nodes).items():
-            self._kinds.update({kind: nodes * count for kind, count in Counter(kinds).items()})
+        for shape, nodes in Counter(node.shape for node in board.nodes).items():
+            self._kinds.update({kind: nodes * count for kind, count in Counter(board.shapes[shape]).items()})
         self._joined: dict[str, Node] = {}
         self._left: set[str] = set()
 

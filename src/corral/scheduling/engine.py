@@ -61,11 +61,11 @@ class Engine:
             name: self._choice.wanted_in(workload) for name, workload in self._workloads.items()
         }
         # Those that wait and may go to another pool with time, or when nodes change.
-        self._choosers: dict[str, None] = {}
-        if len(self._pools) > 1:
-            for name, workload in self._workloads.items():
-                if self._choice.has_choice(workload):
-                    self._choosers[name] = None
+        self._choosers: dict[str, None] = {
+            name: None
+            for name, workload in (self._workloads.items() if len(self._pools) > 1 else ())
+            if self._choice.has_choice(workload)
+        }
         self._holds: tuple[Hold, ...] = snapshot.holds
         self._mixes: dict[str, Mix] = dict(snapshot.mix)
         self._cycles: dict[str, Cycle] = {}  # a pool that is not here is built before the next plan
@@ -221,7 +221,7 @@ class Engine:
             nodes = [node for name, node in self._nodes.items() if self._pool_of_node[name] == pool]
             cycle = Cycle(self._pools[pool], nodes, self._queues, self._config, self._mixes.get(pool))
             names = sorted(name for name, home in self._pool_of_work.items() if home == pool)
-            cycle.load(self._workloads[name] for name in names)
+            cycle.load([self._workloads[name] for name in names])
             self._cycles[pool] = cycle
         return cycle
 

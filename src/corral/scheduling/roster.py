@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from corral.core.refusals import Invalid
-from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Request, Workload
 from corral.scheduling.affinity import Neighbours
 from corral.scheduling.board import Board
@@ -21,7 +20,6 @@ from corral.scheduling.tree import QueueState, Tree
 from corral.scheduling.work import HOLDING, GroupState, Phase, Rest, Slot, Spot, WorkState, total_of
 
 _IN_ORDER = "Tell of queues and nodes before the work that uses them, and drop them after it."
-# For what is made of every workload when a pool is loaded: a third of the time of their own constructors.
 _new = tuple.__new__
 _Held = list[tuple[Slot, Spot, Phase]]
 
@@ -115,12 +113,14 @@ class Roster:
         """Puts all workloads of a pool on its new board."""
         resting: dict[str, list[Rest]] = {}
         for workload in workloads:
-            replica = at_rest(workload)
-            rest = None if replica is None else self._rest_of(workload, replica)
+            rest = self._rest_of(workload)
             if rest is None:
                 self.put(self.read(workload))
-            else:
-                resting.setdefault(workload.queue, []).append(rest)
+                continue
+            rests = resting.get(workload.queue)
+            if rests is None:
+                rests = resting[workload.queue] = []
+            rests.append(rest)
         for rests in resting.values():
             queue = self._queue_of(rests[0].workload)
             self._resting.add(queue, rests)
@@ -209,13 +209,21 @@ class Roster:
                 work.stuck = work.stuck or phase is Phase.STUCK
                 held.append((slot, self._spot_of(work.name, replica, request), phase))
 
-    def _rest_of(self, workload: Workload, replica: Replica) -> Rest | None:
-        """A workload at rest, if nothing of what it asks for needs a closer look."""
-        group = workload.groups[0]
-        request = self._class_of(replica.request or group.request)
-        if request.affinity or request.profile is not None:
+    def _rest_of(self, workload: Workload) -> Rest | None:
+        """A workload at rest; None if it needs a closer look."""
+        replica = at_rest(workload)
+        if replica is None:
             return None
-        spot = self._spot_of(workload.name, replica, request)
+        group, number = workload.groups[0], self._node_numbers.get(replica.node or "")
+        request = self._class_of(replica.request or group.request)
+        if number is None or request.affinity or request.sliced:
+            return None
+        whole = self._whole[number]
+        entire = tuple([whole[use.device] for use in replica.devices if use.memory_mib is None])
+        if len(entire) != request.count or len(replica.devices) != request.count:
+            return None
+        # As their own constructors do it, in a third of the time.
+        spot = _new(Spot, (number, entire, request.amount, ()))
         return _new(Rest, (workload, request, spot, group.preemptible))
 
     def _spot_of(self, name: str, replica: Replica, request: RequestClass) -> Spot:
@@ -223,12 +231,6 @@ class Roster:
         if number is None:
             raise Invalid(f"{name} has a replica on the node {replica.node}, which is not there.", _IN_ORDER)
         whole = self._whole[number]
-        entire = [whole[use.device] for use in replica.devices if use.memory_mib is None and not use.profile]
-        if len(entire) == len(replica.devices):
-            charged, milli = request.amount, WHOLE_DEVICE_MILLI * len(entire)
-            if charged[0] != milli:
-                charged = request.charged(milli)
-            return _new(Spot, (number, tuple(entire), charged, ()))
         node = self._board.nodes[number]
         uses, carvings, milli = [], [], 0
         for use in replica.devices:

@@ -98,8 +98,8 @@ class Stock:
         known = board.kinds()
         self.kinds = [known[kind] for kind in sorted(known)]
         numbers = {kind: number for number, kind in enumerate(sorted(known))}
-        alike = {node.kinds: tuple(numbers[kind] for kind in node.kinds) for node in nodes}
-        self.kinds_on = [alike[node.kinds] for node in nodes]
+        shapes = [tuple(numbers[kind] for kind in kinds) for kinds in board.shapes]
+        self.kinds_on = [shapes[node.shape] for node in nodes]
         none = len(self.kinds)
         rows = [(*kinds, *[none] * (width - len(kinds))) for kinds in self.kinds_on]
         self.kind: Integers = np.array(rows, np.int64).reshape(count, width)
@@ -111,7 +111,6 @@ class Stock:
         self.rows_now: dict[int, Row] = {}  # of the nodes where it `differs`
         self._later, self._now = Left(count, width), Left(count, width)
         self._spread_at = -1
-        self._is_cut = any(device.grid is not None for node in nodes for device in node.devices)
         for node in nodes:
             self._read(node, range(len(node.devices)))
         board.dirty.clear()
@@ -190,15 +189,18 @@ class Stock:
         self.totals[index, 0] = cpu
         self.totals[index, 1] = memory
         _, _, free, conditions = self.rows[index]
+        kinds, numbers, untouched, states = self.kinds_on[index], self._numbers, self._untouched, node.devices
         for number in devices:
-            each = node.devices[number]
+            each = states[number]
             mib = each.memory_mib - each.mib + each.leaving_mib - each.promised_mib
             compute = 100 - each.compute + each.leaving_compute - each.promised_compute
-            slices = each.free_slices(later=True) if self._is_cut and each.grid is not None else 0
-            condition = self.kinds_on[index][number], mib, compute, slices
-            after = self._numbers.get(condition) or self._number(condition)
-            free += self._untouched[after] - self._untouched[conditions[number]]
-            conditions[number] = self.condition[index, number] = after
+            slices = each.free_slices(later=True) if each.grid is not None else 0
+            condition = kinds[number], mib, compute, slices
+            after = numbers.get(condition) or self._number(condition)
+            before = conditions[number]
+            if after != before:
+                free += untouched[after] - untouched[before]
+                conditions[number] = self.condition[index, number] = after
         self.free[index] = free
         self.rows[index] = Row(cpu, memory, free, conditions)
         if leaving[2] or promised[2]:
