@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from corral.core.plans import Action, SearchResult
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.doubt import MostLost
-from corral.scheduling.order import Order, victim_key
+from corral.scheduling.order import order_of, victim_key
 from corral.scheduling.scores import When
 from corral.scheduling.tree import QueueState
 from corral.scheduling.trial import Judge
@@ -179,7 +179,7 @@ def rehearse(
 
 
 def _place_all(cycle: Cycle, taken: Chunk, victims: set[WorkState]) -> bool:
-    order = Order(cycle.works, across=cycle.pool.priority_across_queues)
+    order = order_of(cycle.works, across=cycle.pool.priority_across_queues)
     placed = False
     while (work := order.pop()) is not None:
         if work not in victims and work is not taken.work:

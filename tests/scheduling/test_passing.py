@@ -15,7 +15,9 @@ from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, Request,
 from corral.scheduling import allocate, consolidate, preempt, reclaim, takers
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.engine import Engine, schedule
+from corral.scheduling.order import order_of
 from corral.scheduling.snapshot import Snapshot
+from corral.scheduling.work import WorkState
 from tests.scheduling import reference
 from tests.scheduling.world import settle
 
@@ -26,14 +28,16 @@ ROUNDS = 3
 
 @st.composite
 def crowds(draw: st.DrawFn) -> Snapshot:
-    """Queues without levels, in which many wait that ask for a few different things."""
+    """Queues, with levels or without, in which many wait that ask for a few different things."""
     nodes = tuple(
         Node(f"n{index}", 64_000, 64_000, devices=tuple(Device(f"n{index}g{i}", 100) for i in range(GPUS)))
         for index in range(draw(st.integers(1, 4)))
     )
-    queues = tuple(
+    above = draw(st.sampled_from([(None,), (None, "p0"), ("p0", "p1"), ("p0", "p1", "p2")]))
+    leaves = tuple(
         Queue(
             f"q{index}",
+            draw(st.sampled_from(above)),
             created=index,
             typical_runtime_seconds=draw(st.sampled_from([None, 30, 500])),
             priority=draw(st.integers(0, 1)),
@@ -48,8 +52,12 @@ def crowds(draw: st.DrawFn) -> Snapshot:
         )
         for index in range(draw(st.integers(1, 4)))
     )
+    parents = {"p0": None, "p1": draw(st.sampled_from([None, "p0"])), "p2": "p1"}
+    used = {name for name in above if name is not None}
+    used |= {parents[name] for name in used} - {None}
+    queues = (*(_parent(draw, name, above) for name, above in parents.items() if name in used), *leaves)
     shapes = draw(st.lists(_shapes(), min_size=1, max_size=4))
-    names = [queue.name for queue in queues]
+    names = [queue.name for queue in leaves]
     early = _many(draw, "early", names, shapes, draw(st.integers(0, 6)))
     late = _many(draw, "late", names, shapes, draw(st.integers(2, 16)))
     begun = Snapshot(
@@ -62,6 +70,13 @@ def crowds(draw: st.DrawFn) -> Snapshot:
         priority_across_queues=draw(st.sampled_from([False, False, True])),
     )
     return replace(begun, now=NOW, workloads=(*begun.workloads, *late), pools=(pool,))
+
+
+def _parent(draw: st.DrawFn, name: str, above: str | None) -> Queue:
+    quota = Quota(draw(st.sampled_from([0, 2000, 6000])), draw(st.sampled_from([-1, -1, 6000])))
+    return Queue(
+        name, above, priority=draw(st.integers(0, 1)), quotas={"default": {Resource.GPU_MILLI: quota}}
+    )
 
 
 Shape = tuple[int, int, int, bool]
@@ -99,9 +114,36 @@ def _plans(snapshot: Snapshot) -> tuple[Plan, Plan]:
     return schedule(snapshot), Engine(snapshot).plan(snapshot.now, claims=snapshot.claims, reasons=False)
 
 
+class Everyone:
+    """The plain order: everyone has its turn, and nothing is learnt from who fails."""
+
+    def __init__(self, works: list[WorkState], *, across: bool) -> None:
+        order = order_of(works, across=across)
+        self.pop, self.push = order.pop, order.push
+
+    def know(self, *_: object, **__: object) -> None:
+        """Learns nothing."""
+
+    def forget(self) -> None:
+        """Has nothing to forget."""
+
+    def close(self) -> None:
+        """Passed nobody."""
+
+
 def _visiting_all(snapshot: Snapshot) -> tuple[Plan, Plan]:
-    def nobody_is_passed(cycle: Cycle, *_: object, **__: object) -> None:
-        assert cycle.now == snapshot.now
+    def nobody_is_passed(
+        cycle: Cycle, action: Action = Action.ALLOCATE, *, preemptible: bool = False
+    ) -> Everyone:
+        takes = action is not Action.ALLOCATE
+        return Everyone(
+            [
+                work
+                for work in cycle.pending()
+                if (not takes or cycle.now >= work.delay_until) and (work.preemptible or not preemptible)
+            ],
+            across=cycle.pool.priority_across_queues,
+        )
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(allocate, "passing", nobody_is_passed)

@@ -4,7 +4,6 @@ from corral.core.plans import CAPACITY, Reason, ReasonKind
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.guards import Held
 from corral.scheduling.kinds import said_seconds
-from corral.scheduling.order import Order
 from corral.scheduling.passing import Passing, passing
 from corral.scheduling.reserve import may_reserve, reserve
 from corral.scheduling.rows import Row
@@ -13,8 +12,7 @@ from corral.scheduling.work import WorkState
 
 def allocate(cycle: Cycle) -> None:
     """Places chunk after chunk; a workload that does not fit is set aside with its reason."""
-    across = cycle.pool.priority_across_queues
-    order = passing(cycle) or Order(cycle.pending(), across=across)
+    order = passing(cycle)
     while (work := order.pop()) is not None:
         chunk = work.chunk()
         assert chunk is not None
@@ -24,8 +22,7 @@ def allocate(cycle: Cycle) -> None:
             continue
         if cycle.pool.reservations and reason.kind in CAPACITY:
             reserve(cycle, work)
-        if isinstance(order, Passing):
-            _learn(cycle, order, work, reason)
+        _learn(cycle, order, work, reason)
 
 
 def _learn(cycle: Cycle, order: Passing, work: WorkState, reason: Reason) -> None:

@@ -13,7 +13,7 @@ from corral.core.plans import ALL_ACTIONS, CAPACITY, Action
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.engine import Engine
 from corral.scheduling.guards import Held, Reserved
-from corral.scheduling.order import Order
+from corral.scheduling.order import order_of
 from corral.scheduling.reserve import End, ends_of, find_start, release
 from corral.scheduling.runtimes import end_after
 from corral.scheduling.scores import When
@@ -55,7 +55,7 @@ def _estimate(work: WorkState, line: list[WorkState], starts: dict[WorkState, in
 
 def _line(cycle: Cycle, asked: Collection[WorkState]) -> list[WorkState]:
     """Who waits, in order, as far as the last one asked about, and not farther than is affordable."""
-    order = Order(cycle.pending(), across=cycle.pool.priority_across_queues)
+    order = order_of(cycle.pending(), across=cycle.pool.priority_across_queues)
     line: list[WorkState] = []
     missing = set(asked)
     while missing and len(line) < MOST_WORKLOADS and (work := order.pop()) is not None:
@@ -113,7 +113,7 @@ class _Future:
         cycle = self._cycle
         cycle.guards = list(self._holds)
         reserved = 0
-        order = Order(self._line, across=cycle.pool.priority_across_queues)
+        order = order_of(self._line, across=cycle.pool.priority_across_queues)
         while (work := order.pop()) is not None:
             chunk = work.chunk()
             assert chunk is not None

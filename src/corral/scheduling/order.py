@@ -5,7 +5,8 @@ fractions of quantities below 2**47 differ there, equal ones do not.
 """
 
 from bisect import insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 from corral.core.resources import NOTHING, Amount
 from corral.scheduling.divide import INFINITE
@@ -72,13 +73,25 @@ def _share(held: int, bound: int) -> int:
     return (held << _SHIFT) // bound
 
 
-class _Line:
-    """The workloads of a leaf in their order; most are there from the beginning, so they are sorted once."""
+class Line(Protocol):
+    """Who waits in one leaf queue, in the normal order."""
+
+    def __bool__(self) -> bool: ...
+    def first(self) -> WorkState: ...
+    def pop(self) -> WorkState: ...
+    def push(self, work: WorkState) -> None: ...
+
+
+class _SortedLine:
+    """Most are there from the beginning, so they are sorted once."""
 
     def __init__(self, entries: list[Entry]) -> None:
         entries.sort()
         self._entries = entries
         self._next = 0
+
+    def __bool__(self) -> bool:
+        return self._next < len(self._entries)
 
     def first(self) -> WorkState:
         return self._entries[self._next][1]
@@ -87,27 +100,23 @@ class _Line:
         self._next += 1
         return self._entries[self._next - 1][1]
 
-    def push(self, entry: Entry) -> None:
-        insort(self._entries, entry, lo=self._next)
+    def push(self, work: WorkState) -> None:
+        insort(self._entries, (work_key(work), work), lo=self._next)
 
 
 class Order:
     """The turns of a set of workloads; evaluated anew after every change of the board."""
 
-    def __init__(self, works: Iterable[WorkState], *, across: bool = False) -> None:
+    def __init__(self, lines: Mapping[QueueState, Line], *, across: bool = False) -> None:
         """With `across`, the priority of workloads counts before everything about their queues."""
         self._across = across
-        self._lines: dict[QueueState, _Line] = {}
-        # Below each queue, those in which work waits, and how much: of many queues few have any.
+        self._lines = dict(lines)
+        # Below each queue, those in which work waits, and in how many leaves: of many queues few have any.
         self._alive: dict[QueueState | None, dict[QueueState, int]] = {}
+        self._waits: set[QueueState] = set()
         self._heads: dict[QueueState, tuple[int, Head]] = {}
-        entries: dict[QueueState, list[Entry]] = {}
-        for work in works:
-            if work.chunk() is not None:
-                entries.setdefault(work.queue, []).append((work_key(work), work))
-        for leaf, waiting in entries.items():
-            self._lines[leaf] = _Line(waiting)
-            self._touch(leaf, len(waiting))
+        for leaf in self._lines:
+            self._moved(leaf)
 
     def pop(self) -> WorkState | None:
         """The workload whose turn it is, which leaves the order."""
@@ -115,24 +124,30 @@ class Order:
         if leaf is None:
             return None
         work = self._lines[leaf].pop()
-        self._touch(leaf, -1)
+        self._moved(leaf)
         return work
 
     def push(self, work: WorkState) -> None:
         """It queues again, unless nothing more of it could be placed."""
         if work.chunk() is not None:
             if work.queue not in self._lines:
-                self._lines[work.queue] = _Line([])
-            self._lines[work.queue].push((work_key(work), work))
-            self._touch(work.queue, 1)
+                self._lines[work.queue] = _SortedLine([])
+            self._lines[work.queue].push(work)
+            self._moved(work.queue)
 
-    def _touch(self, leaf: QueueState, change: int) -> None:
+    def _moved(self, leaf: QueueState) -> None:
+        """Another one may be first in a line, or nobody."""
+        waits = bool(self._lines[leaf])
+        change = waits - (leaf in self._waits)
         for queue in leaf.path:
-            alive = self._alive.setdefault(queue.parent, {})
-            alive[queue] = alive.get(queue, 0) + change
-            if not alive[queue]:
-                del alive[queue]
             self._heads.pop(queue, None)
+            if change:
+                alive = self._alive.setdefault(queue.parent, {})
+                alive[queue] = alive.get(queue, 0) + change
+                if not alive[queue]:
+                    del alive[queue]
+        if change:
+            self._waits ^= {leaf}
 
     def _leaf_below(self, parent: QueueState | None) -> QueueState | None:
         """The leaf whose turn it is; siblings are compared only where several wait."""
@@ -165,3 +180,12 @@ class Order:
         made = (rank, queue_key(queue, queue.allocated, chunk.amount)), leaf
         self._heads[queue] = queue.stamp, made
         return made
+
+
+def order_of(works: Iterable[WorkState], *, across: bool = False) -> Order:
+    """The turns of those of the workloads that could get more."""
+    entries: dict[QueueState, list[Entry]] = {}
+    for work in works:
+        if work.chunk() is not None:
+            entries.setdefault(work.queue, []).append((work_key(work), work))
+    return Order({leaf: _SortedLine(waiting) for leaf, waiting in entries.items()}, across=across)

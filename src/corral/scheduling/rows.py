@@ -1,31 +1,48 @@
-"""Rows: those of one kind in one leaf queue, what is known of them, and whose turn it is in the queue."""
+"""Rows: those of one kind in one leaf queue, and the line of a leaf in which those known to fail are passed.
+
+A line comes to the first of whom nothing is known by passing all before it, each at its own turn. As long as
+nothing changes, whoever asks for the same as one that was passed in its leaf is passed at once: at every
+level of the tree all others stand behind it. So a line takes a turn for each amount, however many ask for it.
+"""
 
 import heapq
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from corral.core.plans import SearchResult
+from corral.core.resources import Amount
 from corral.scheduling.kinds import Entry, said_seconds
-from corral.scheduling.order import QueueKey, WorkKey, queue_key, work_key
-from corral.scheduling.tree import KINDS, QueueState
+from corral.scheduling.order import WorkKey, work_key
+from corral.scheduling.tree import KINDS
 from corral.scheduling.work import WorkState
 
 # Who says to run at least so long is known to fail.
 EVERYONE = -1
 NOBODY = 1 << 62
-
-Rank = tuple[int, QueueKey]
+_LAST: WorkKey = (1 << 62, 0, 0, "")
 
 
 class Row:
     """Those of one kind; the first `position` have had their turn, those from `end` on have none."""
 
-    __slots__ = ("amount", "end", "entries", "known_from", "noted", "pinned", "position", "result", "work")
+    __slots__ = (
+        "amount",
+        "end",
+        "entries",
+        "known_from",
+        "next",
+        "noted",
+        "pinned",
+        "position",
+        "result",
+        "work",
+    )
 
     def __init__(self, entries: list[Entry], end: int) -> None:
         self.entries = entries
         self.end = end
         self.position = 0
+        self.next = 0  # who of them is in line
         self.known_from = NOBODY
         self.result: SearchResult | None = None  # how it ended for those who are known to fail
         self.noted = 0  # up to here that was written down, or they were tried themselves
@@ -45,140 +62,148 @@ class Row:
         own, theirs = self.work.slots, other.work.slots
         return len(own) >= len(theirs) and own[0].request.covers(theirs[0].request)
 
+    def knows(self, work: WorkState) -> bool:
+        """Whether one of them is known to fail."""
+        if self.known_from in (EVERYONE, NOBODY):
+            return self.known_from == EVERYONE
+        seconds = said_seconds(work)
+        return seconds is None or seconds >= self.known_from
 
-class LeafTurns:
-    """The turns of one leaf queue."""
+
+class KnowingLine:
+    """Who waits in one leaf queue, in the normal order: one of each row at a time."""
 
     def __init__(
-        self, queue: QueueState, rows: list[Row], others: list[Entry], absent: set[WorkState], *, across: bool
+        self, rows: list[Row], others: Iterable[Entry], absent: set[WorkState], *, across: bool
     ) -> None:
-        self.queue = queue
+        """`others` are like no one else. Where work is compared `across` queues, so is its priority."""
         self.rows = rows
+        self.came: Row | None = None  # the row of the one that came last
         self._absent = absent
         self._across = across
-        # The next one of every row of whom nothing is known, and all that are like no other.
-        self._live: list[tuple[Entry, Row | None]] = [(entry, None) for entry in others]
-        heapq.heapify(self._live)
-        self._since: WorkKey | None = None  # the last one that had its turn
-        self._rank: tuple[int, Rank] | None = None
-        self._await_all()
+        self._last: WorkState | None = None
+        # Up to here all have had their turn; with True the one who stands there too.
+        self._turn: tuple[WorkKey, bool] | None = None
+        self._passed: set[tuple[int, Amount]] = set()
+        self._passing: list[Row] = []  # of which some are passed who have no turn of their own
+        self._period = 0
+        # The next one of every row, by its number there, and all others.
+        self._heap: list[tuple[Entry, int, Row | None]] = [(entry, 0, None) for entry in others]
+        heapq.heapify(self._heap)
+        for row in rows:
+            self._await(row, 0)
 
-    def first(self) -> tuple[Entry, Row | None] | None:
-        """The next one of whom nothing is known."""
-        live = self._live
-        while live:
-            entry, row = live[0]
-            if row is None or self._is_live(row, entry[1]):
-                return live[0]
-            heapq.heappop(live)
-            self._await(row, self._number_of(row, entry))
-        return None
+    def __bool__(self) -> bool:
+        return bool(self._heap)
 
-    def rank(self, entry: Entry) -> Rank:
-        """Where the queue stands by its first one: behind all who come before it, known to fail or not."""
-        if self._rank is None or self._rank[0] != self.queue.stamp:
-            asked = {(self._class(row.work), row.amount) for row in self._known_before(entry[0])}
-            chunk = entry[1].chunk()
-            assert chunk is not None
-            asked.add((self._class(entry[1]), chunk.amount))
-            queue = self.queue
-            ranks = ((rank, queue_key(queue, queue.allocated, amount)) for rank, amount in asked)
-            self._rank = queue.stamp, max(ranks)
-        return self._rank[1]
+    def first(self) -> WorkState:
+        return self._heap[0][0][1]
 
     def pop(self) -> WorkState:
-        """Takes the first one out of the order; all before it have had their turn."""
-        entry, row = heapq.heappop(self._live)
-        self._since = entry[0] if self._since is None else max(self._since, entry[0])
+        """The first one has its turn; `advance` comes before the next."""
+        (key, work), number, row = heapq.heappop(self._heap)
+        self._move_to(key, itself=True)
+        self._last, self.came = work, row
         if row is not None:
-            row.position = self._number_of(row, entry) + 1
-            self._await(row, row.position)
-        self._rank = None
-        return entry[1]
+            self._await(row, number + 1)
+        return work
+
+    def advance(self, period: int, *, alone: bool) -> None:
+        """The last one had its turn. In a new `period`, something was placed since this line moved.
+
+        Nobody stands between those of a line that is `alone`.
+        """
+        if self._period != period:
+            self._period = period
+            if not alone:
+                self._start_anew()
+        row, work = self.came, self._last
+        if row is not None and work is not None and row.knows(work):
+            self._passed.add(self._standing(row))
+        self._skip()
+        if self._heap:
+            self._move_to(self._heap[0][0][0], itself=False)
+        else:
+            self._move_to(_LAST, itself=True)
+
+    def last_is_known(self) -> bool:
+        """Whether the one that came last is known to fail."""
+        return self.came is not None and self._last is not None and self.came.knows(self._last)
 
     def push(self, work: WorkState) -> None:
-        heapq.heappush(self._live, ((work_key(work), work), None))
-        self._rank = None
-
-    def know(self, row: Row, known_from: int, result: SearchResult | None) -> None:
-        """Those of a row who say to run at least so long fail."""
-        row.known_from, row.result, row.noted = known_from, result, row.position
-        self._rank = None
-
-    def pass_below(self, bound: Rank, allocated: list[int]) -> None:
-        """Those have had their turn who stand before `bound`, and nobody beyond it before them."""
-        known = [row for row in self.known() if row.position < row.end]
-        stops = [
-            row.entries[row.position][0]
-            for row in known
-            if (self._class(row.work), queue_key(self.queue, allocated, row.amount)) > bound
-        ]
-        if (first := self.first()) is not None:
-            stops.append(first[0][0])
-        for row in known:
-            if stops:
-                row.position = bisect_left(row.entries, min(stops), row.position, row.end, key=_key_of)
-            else:
-                row.position = row.end
-
-    def known(self) -> list[Row]:
-        """The rows of which something is known; those before `position` have all had their turn."""
-        rows = [row for row in self.rows if row.known_from != NOBODY]
-        for row in rows:
-            self._catch_up(row)
-        return rows
+        """It comes again, for more."""
+        heapq.heappush(self._heap, ((work_key(work), work), 0, None))
 
     def forget(self) -> None:
         """Of nobody anything is known."""
-        for row in self.known():
-            row.known_from = NOBODY
-        self._live = [each for each in self._live if each[1] is None]
-        heapq.heapify(self._live)
-        self._await_all()
-        self._rank = None
-
-    def _known_before(self, key: WorkKey) -> Iterator[Row]:
-        """Of those who are known to fail, the rows in which some come before `key`."""
-        for row in self.known():
-            if row.position < row.end and row.entries[row.position][0] < key:
-                yield row
-
-    def _catch_up(self, row: Row) -> None:
-        entries = row.entries
-        if self._since is not None and row.position < row.end and entries[row.position][0] <= self._since:
-            row.position = bisect_right(entries, self._since, row.position, row.end, key=_key_of)
-        while row.position < row.end and entries[row.position][1] in self._absent:
-            row.position += 1
-
-    def _await_all(self) -> None:
         for row in self.rows:
+            row.known_from = NOBODY
+        self._start_anew()
+
+    def know(self, row: Row, known_from: int, result: SearchResult | None) -> None:
+        """Those of a row who say to run at least so long fail."""
+        self._catch_up(row)
+        row.known_from, row.result, row.noted = known_from, result, row.position
+
+    def told(self, row: Row) -> list[WorkState]:
+        """Those of a row who were known to fail and had their turn since this was asked last."""
+        self._catch_up(row)
+        known = row.entries[row.noted : row.position]
+        row.noted = row.position
+        return [work for _, work in known if work not in self._absent]
+
+    def _start_anew(self) -> None:
+        """Everyone who is still to come has a turn of its own again, until it is passed."""
+        self._passed.clear()
+        passing, self._passing = self._passing, []
+        for row in passing:
+            self._catch_up(row)
             self._await(row, row.position)
 
+    def _move_to(self, key: WorkKey, *, itself: bool) -> None:
+        if self._turn is None or (key, itself) > self._turn:
+            self._turn = key, itself
+
+    def _catch_up(self, row: Row) -> None:
+        """Finds out who of a row had its turn or was passed."""
+        if self._turn is not None:
+            key, itself = self._turn
+            find = bisect_right if itself else bisect_left
+            row.position = find(row.entries, key, row.position, row.end, key=_key_of)
+
+    def _skip(self) -> None:
+        """Passes those at the head who ask for what was passed, and those who are in line elsewhere now."""
+        heap = self._heap
+        while heap:
+            (_, work), number, row = heap[0]
+            if row is None:
+                return
+            if row.next == number:
+                if not row.knows(work) or self._standing(row) not in self._passed:
+                    return
+                self._await(row, number)
+            heapq.heappop(heap)
+
     def _await(self, row: Row, number: int) -> None:
-        """The next one of a row of whom nothing is known gets its place in the order."""
-        if row.known_from == EVERYONE:
-            return
-        while number < row.end and not self._is_live(row, row.entries[number][1]):
+        """The next one of a row who has a turn of its own is put in line."""
+        entries, end, absent = row.entries, row.end, self._absent
+        passes = row.known_from != NOBODY and self._standing(row) in self._passed
+        if passes:
+            self._passing.append(row)
+            if row.known_from == EVERYONE:
+                number = end
+        while number < end:
+            work = entries[number][1]
+            if work not in absent and not (passes and row.knows(work)):
+                break
             number += 1
-        if number < row.end:
-            heapq.heappush(self._live, (row.entries[number], row))
+        row.next = number
+        if number < end:
+            heapq.heappush(self._heap, (entries[number], number, row))
 
-    @staticmethod
-    def _number_of(row: Row, entry: Entry) -> int:
-        if row.position < row.end and row.entries[row.position] is entry:
-            return row.position
-        return bisect_left(row.entries, entry[0], 0, row.end, key=_key_of)
-
-    def _is_live(self, row: Row, work: WorkState) -> bool:
-        if row.known_from == EVERYONE or work in self._absent:
-            return False
-        if row.known_from == NOBODY:
-            return True
-        seconds = said_seconds(work)
-        return seconds is not None and seconds < row.known_from
-
-    def _class(self, work: WorkState) -> int:
-        return -work.priority if self._across else 0
+    def _standing(self, row: Row) -> tuple[int, Amount]:
+        """Who stands alike has the same turn."""
+        return row.work.priority if self._across else 0, row.amount
 
 
 def _key_of(entry: Entry) -> WorkKey:

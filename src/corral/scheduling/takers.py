@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from corral.core.plans import Action, SearchResult
 from corral.scheduling.cycle import Cycle
-from corral.scheduling.order import Order
 from corral.scheduling.passing import Passing, passing
 from corral.scheduling.rows import Row
 from corral.scheduling.victims import Candidates
@@ -34,17 +33,15 @@ Attempt = Callable[[WorkState], Failed | None]
 
 def take_turns(cycle: Cycle, action: Action, attempt: Attempt, *, preemptible: bool = False) -> None:
     """Each taker once, in the normal order, which is evaluated anew after every success."""
-    order = passing(cycle, action, preemptible=preemptible) or _all(cycle, preemptible=preemptible)
+    order = passing(cycle, action, preemptible=preemptible)
     while (work := order.pop()) is not None:
         if work.chunk() is None or work.evicted_slots:
             continue
         failed = attempt(work)
         if failed is not None:
             cycle.searches.setdefault(work, {})[action] = failed.result
-        if isinstance(order, Passing):
-            _learn(cycle, order, failed)
-    if isinstance(order, Passing):
-        order.close()
+        _learn(cycle, order, failed)
+    order.close()
 
 
 def barred(cycle: Cycle, chunk: Chunk, candidates: Candidates) -> Failed | None:
@@ -54,15 +51,6 @@ def barred(cycle: Cycle, chunk: Chunk, candidates: Candidates) -> Failed | None:
     if not candidates.exist():
         return Failed(SearchResult.IMPOSSIBLE, Reach.QUEUE)
     return None
-
-
-def _all(cycle: Cycle, *, preemptible: bool) -> Order:
-    takers = [
-        work
-        for work in cycle.pending()
-        if cycle.now >= work.delay_until and (work.preemptible or not preemptible)
-    ]
-    return Order(takers, across=cycle.pool.priority_across_queues)
 
 
 def _learn(cycle: Cycle, order: Passing, failed: Failed | None) -> None:

@@ -9,7 +9,7 @@ from corral.scheduling.config import Config
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.engine import Engine
 from corral.scheduling.estimates import estimate
-from corral.scheduling.order import Order
+from corral.scheduling.order import order_of
 from corral.scheduling.outcome import plan_of
 from corral.scheduling.remedies import candidates_of, remedies
 from corral.scheduling.snapshot import Snapshot
@@ -60,7 +60,7 @@ def positions(cycle: Cycle, work: WorkState) -> tuple[Position | None, Position 
     waiting = cycle.pending()
     if work not in waiting:
         return None, None
-    order = Order(waiting, across=cycle.pool.priority_across_queues)
+    order = order_of(waiting, across=cycle.pool.priority_across_queues)
     before = beside = 0
     while (turn := order.pop()) is not work:
         assert turn is not None
