@@ -152,19 +152,19 @@ class Board:
             self._activate(slot, spot.amount, 1)
 
     def settle(self, queue: QueueState, rests: Sequence[Rest]) -> None:
-        """Puts down what is at rest in a leaf queue: as `adopt`, without slots, and charged in sum."""
-        nodes, dirty = self.nodes, self.dirty
+        """Puts down what is at rest in a leaf queue, before anybody looked at the board.
+
+        As `adopt` does, without slots, and charged in sum.
+        """
+        nodes = self.nodes
         for rest in rests:
             number, devices, (_, cpu, memory), _ = rest.spot
-            node, changed = nodes[number], dirty.get(number)
-            if changed is None:
-                changed = self._changed(number)
+            node = nodes[number]
             used, states = node.used, node.devices
             used[0] += cpu
             used[1] += memory
             used[2] += 1
             for index, mib, compute in devices:
-                changed.add(index)
                 device = states[index]
                 device.mib += mib
                 device.compute += compute

@@ -109,8 +109,9 @@ class Doubt:
         if self._rooms[0].any():
             return None
         leaves, candidates = self._candidates.leaves, self._candidates
+        resting = (rest for leaf in leaves for rest in candidates.resting(leaf))
         holdings = (holding for leaf in leaves for holding in candidates.holdings(leaf))
-        return nodes_to_clear(self._capacity, self._first, holdings)
+        return nodes_to_clear(self._capacity, self._first, resting, holdings)
 
     def could_fit(self) -> bool:
         """Whether the chunk could fit if every candidate lost everything that it may lose."""
@@ -118,14 +119,15 @@ class Doubt:
         largest: dict[QueueState, int] = {}
         whole = all(not request.sliced for request in self._needed)
         for leaf in self._candidates.leaves:
+            resting = [rest.spot for rest in self._candidates.resting(leaf)]
+            spots += resting
+            most = max([spot.amount[0] for spot in resting], default=0)
             for holding in self._candidates.holdings(leaf):
-                gpu_milli = 0
-                for request, spot in holding:
-                    spots.append(spot)
-                    gpu_milli += spot.amount[0]
-                    whole = whole and not request.sliced
-                if gpu_milli > largest.get(leaf, 0):
-                    largest[leaf] = gpu_milli
+                spots += [spot for _, spot in holding]
+                most = max(most, sum(spot.amount[0] for _, spot in holding))
+                whole = whole and not any(request.sliced for request, _ in holding)
+            if most:
+                largest[leaf] = most
         if whole and self._too_much_lost(largest):
             return False
         return self._suffices(self._capacity.without(spots, self._needed))

@@ -4,6 +4,7 @@ Victims of one node at a time: who leaves it needs a place that is free elsewher
 so many, and what they give up together has to be enough. Counted for all nodes at once, before any trial.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 import numpy as np
@@ -12,25 +13,28 @@ from corral.scheduling.capacity import Capacity
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.stock import Flags, Integers
 from corral.scheduling.victims import Holding
+from corral.scheduling.work import Rest
 
 _MOST_CLASSES = 64  # of victims; counting more would cost more than it saves
 
 
-def nodes_to_clear(capacity: Capacity, request: RequestClass, holdings: Iterable[Holding]) -> Flags | None:
-    """On which nodes a replica could find room if some of those who hold these went elsewhere.
+def nodes_to_clear(
+    capacity: Capacity, request: RequestClass, resting: Iterable[Rest], holdings: Iterable[Holding]
+) -> Flags | None:
+    """On which nodes a replica could find room if some of those at rest, or who hold these, went elsewhere.
 
     None where that cannot be said: certain is it only of whole devices.
     """
     if request.sliced:
         return None
-    on: dict[RequestClass, list[int]] = {}
+    on: dict[RequestClass, list[int]] = defaultdict(list)
     uncertain: set[int] = set()
+    for _, each, spot, _ in resting:
+        on[each].append(spot.node)
     for holding in holdings:
         for each, spot in holding:
-            on.setdefault(each, []).append(spot.node)
+            on[each].append(spot.node)
         # Slices can move together inside a node, and who is on several nodes clears them all.
-        if len(holding) == 1 and not holding[0][0].sliced:
-            continue
         if any(each.sliced for each, _ in holding) or len({spot.node for _, spot in holding}) > 1:
             uncertain.update(spot.node for _, spot in holding)
     if len(on) > _MOST_CLASSES:

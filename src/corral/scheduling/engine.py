@@ -220,7 +220,7 @@ class Engine:
         if cycle is None:
             nodes = [node for name, node in self._nodes.items() if self._pool_of_node[name] == pool]
             cycle = Cycle(self._pools[pool], nodes, self._queues, self._config, self._mixes.get(pool))
-            names = sorted(name for name, home in self._pool_of_work.items() if home == pool)
+            names = sorted([name for name, home in self._pool_of_work.items() if home == pool])
             cycle.load([self._workloads[name] for name in names])
             self._cycles[pool] = cycle
         return cycle

@@ -89,9 +89,7 @@ class Candidates:
                     yield rest
 
     def holdings(self, leaf: QueueState) -> Iterator[Holding]:
-        """What could be taken of each of them, in any order."""
-        for rest in self.resting(leaf):
-            yield ((rest.request, rest.spot),)
+        """What could be taken of each who is not at rest, in any order."""
         for work in self.awake(leaf):
             yield [
                 (slot.request, slot.spot)
