@@ -128,6 +128,28 @@ async def test_owner_gets_the_guarantee_back_and_the_borrower_resumes(ground: Gr
     assert seen["attempt"] == 2
 
 
+async def test_what_is_taken_back_goes_to_who_took_it_although_others_arrive(ground: Ground) -> None:
+    """Carl's larger guarantee puts his work first; bert's place is on its way out for bert."""
+    people = {}
+    for name, milli in (("ana", 1000), ("bert", 1000), ("carl", 4000)):
+        user_id = await ground.campus.person(name)
+        people[name] = await ground.campus.sign_in(name)
+        await ground.campus.database.write(_guarantee, ground.campus.root, user_id, milli)
+    for number in range(8):
+        ground.programs[f"lent-{number}"] = Program(1000, 1, 10)
+        await ground.submit(people["ana"], f"lent-{number}")
+    await ground.pass_time(10)
+    back = await ground.submit(people["bert"], "back")
+    await ground.settle()
+    assert await ground.state(back) == "queued"
+    await ground.pass_time(5)
+    later = await ground.submit(people["carl"], "later")
+    await ground.pass_time(5)
+    assert await ground.states(back, later) == ["starting", "queued"]
+    await ground.pass_time(10)
+    assert await ground.states(back, later) == ["running", "starting"]
+
+
 async def test_who_came_first_shares_with_who_comes_later(ground: Ground) -> None:
     """Nobody is guaranteed anything: all share equally, whoever holds it."""
     people = {}

@@ -74,6 +74,20 @@ async def test_owner_gets_guarantee_back_and_borrower_resumes_with_nothing_lost(
     assert recording.evictions_by == {Action.RECLAIM: 1}
 
 
+async def test_what_was_taken_for_someone_is_not_started_on_by_who_arrives_meanwhile() -> None:
+    """The large queue stands first by its smaller share, and something of it arrives in every cycle."""
+    jobs = [job(f"lent-{number}", "lender", 0, 5000) for number in range(16)]
+    jobs += [job("owner", "small", 100, 500)]
+    jobs += [job(f"later-{number}", "large", 101 + 10 * number, 500) for number in range(8)]
+    guarantees = {"lender": 4, "small": 2, "large": 10}
+    recording = await replay(jobs, guarantees, nodes=make_nodes(2, 8, "H100", 81920)).run()
+    ended = records(recording)
+    assert ended["owner"].first_start == 130
+    waits = [ended[f"later-{number}"].waited_seconds for number in range(8)]
+    assert max(waits) <= 30 + 10, "each takes for itself"
+    assert recording.evictions_by == {Action.RECLAIM: 9}
+
+
 async def test_resumed_work_keeps_its_age() -> None:
     jobs = [
         job("old", "b", 0, 1000, 2, replicas=2),

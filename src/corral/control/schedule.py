@@ -1,6 +1,7 @@
 """The schedule loop of a zone: tells the planner what changed, asks for a plan, commits it."""
 
 import asyncio
+from dataclasses import replace
 
 import structlog
 
@@ -11,8 +12,10 @@ from corral.control.loop import Done, Loop
 from corral.control.observed import was_observed
 from corral.control.planner import Planner, PlannerGoneError, PlannerRefusedError
 from corral.control.term import Term
+from corral.core.holds import Hold
 from corral.core.plans import Plan
-from corral.scheduling.live import Explain, MakePlan, Probe, Told
+from corral.scheduling.live import Changes, Explain, Load, MakePlan, Probe, Told
+from corral.scheduling.taken import Taken
 from corral.store.database import Database, Transaction
 from corral.usage.clock import Reading, read_clock
 from corral.zones import journal
@@ -30,6 +33,8 @@ class Scheduler:
         self._zone_id = zone_id
         self.planner = planner or Planner()
         self._known: Known | None = None
+        self._taken = Taken()
+        self._held: tuple[Hold, ...] = ()  # as the planner was told last
         self._epoch = -1
         self._line = asyncio.Lock()  # what is known must stay as it was planned from until it is committed
 
@@ -49,7 +54,7 @@ class Scheduler:
             return Done()
         async with self._line:
             if term.epoch != self._epoch:
-                self._known, self._epoch = None, term.epoch
+                self._known, self._taken, self._epoch = None, Taken(), term.epoch
             return await self._cycle(term)
 
     async def probe(self, question: Probe | Explain) -> Told:
@@ -71,7 +76,8 @@ class Scheduler:
             fed = await self._tell()
             if fed.message is None and not fed.known.waiting:
                 return Done()
-            plan = await self.planner.ask(MakePlan(self._seconds(), fed.claims))
+            now = self._seconds()
+            plan = await self.planner.ask(MakePlan(now, fed.claims))
         except (PlannerGoneError, PlannerRefusedError) as error:
             # It is disposable: the next turn tells a new one everything.
             log.warning("the planner is loaded anew", because=str(error))
@@ -79,6 +85,7 @@ class Scheduler:
             self._known = None
             return Done(more=True)
         committed = await self._database.write(self._commit, term, plan, fed.known, read_clock())
+        self._taken.note(plan, now)
         if committed != Committed():
             log.info(
                 "plan",
@@ -94,11 +101,23 @@ class Scheduler:
             fed = await self._database.scan(feed.read_everything, self._zone_id)
         else:
             fed = await self._database.scan(feed.read_changes, self._zone_id, self._known)
+        fed = self._with_holds(fed)
         if fed.message is not None:
             self._known = None  # until it is told: a failure in between must not pass for knowledge
             await self.planner.ask(fed.message)
         self._known = fed.known
         return fed
+
+    def _with_holds(self, fed: Fed) -> Fed:
+        """With what is kept for those that something was taken for, where anybody could be in their way."""
+        holds = self._taken.holds(fed.known.waiting)
+        if isinstance(fed.message, Load):
+            self._held = holds
+            return replace(fed, message=Load(replace(fed.message.snapshot, holds=holds)))
+        if holds == self._held or not (fed.message or fed.known.waiting):
+            return fed
+        self._held = holds
+        return replace(fed, message=replace(fed.message or Changes(), holds=holds))
 
     def _commit(
         self, transaction: Transaction, term: Term, plan: Plan, known: Known, reading: Reading

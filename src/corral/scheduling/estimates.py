@@ -13,6 +13,7 @@ from corral.core.plans import ALL_ACTIONS, CAPACITY, Action
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.engine import Engine
 from corral.scheduling.guards import Held, Reserved
+from corral.scheduling.kinds import kind_of
 from corral.scheduling.order import order_of
 from corral.scheduling.reserve import End, ends_of, find_start, release
 from corral.scheduling.runtimes import end_after
@@ -83,7 +84,8 @@ class _Future:
         self._cycle = cycle
         self._line = list(line)
         self._ends: list[End] = ends_of(cycle)
-        self._holds = cycle.guards
+        self._holds = [guard for guard in cycle.guards if isinstance(guard, Held)]
+        self._asks = {work: _asks(work) for work in line}
         self._starts: dict[WorkState, int] = {}
         self._reserved: dict[WorkState, Reserved | None] = {}
 
@@ -111,17 +113,26 @@ class _Future:
     def _place(self, time: int) -> None:
         """What allocate does, among those in the line."""
         cycle = self._cycle
+        self._holds = [held for held in self._holds if not held.is_over(time)]
         cycle.guards = list(self._holds)
         reserved = 0
+        # Who asks for the same as one that found no room finds none: there is only ever less of it here.
+        failed: set[tuple[int, int]] = set()
         order = order_of(self._line, across=cycle.pool.priority_across_queues)
         while (work := order.pop()) is not None:
+            asks = self._asks[work]
+            if asks in failed:
+                continue
             chunk = work.chunk()
             assert chunk is not None
             reason = cycle.place(chunk, when=When.LATER)
             if reason is None:
                 self._start(work, time)
                 order.push(work)
-            elif reason.kind in CAPACITY and reserved < cycle.pool.reservations and not work.satisfied:
+                continue
+            if asks is not None and reason.kind in CAPACITY and reserved >= cycle.pool.reservations:
+                failed.add(asks)
+            if reason.kind in CAPACITY and reserved < cycle.pool.reservations and not work.satisfied:
                 reserved += 1
                 # It stays as good as it was: what starts meanwhile does not push it back.
                 if work not in self._reserved:
@@ -137,3 +148,9 @@ class _Future:
         end = end_after(work.workload, work.queue.learnt, time, time)
         if end is not None:
             heapq.heappush(self._ends, (end, work.name, work))
+
+
+def _asks(work: WorkState) -> tuple[int, int] | None:
+    """What it needs room for, where others may need exactly the same."""
+    kind = kind_of(work)
+    return None if kind is None else (kind.request, kind.replicas)

@@ -86,6 +86,9 @@ class Held(Guard):
     def spares(self, work: WorkState, now: int) -> bool:
         return now >= self.hold.starts_at and owns(self.hold, self.owner, work)
 
+    def is_over(self, now: int) -> bool:
+        return self.hold.ends_at is not None and self.hold.ends_at <= now
+
     def outlasted_by(self, work: WorkState, now: int, *, again: bool = False) -> bool:
         """A window is a promise to others, so what is only typical of a queue does not suffice."""
         leaves = promised_end(work, now, again=again)

@@ -13,11 +13,11 @@ from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, Request, Workload
 from corral.scheduling.board import DeviceState, Shield
 from corral.scheduling.cycle import Cycle
-from corral.scheduling.guards import Held, need_of, owns
+from corral.scheduling.guards import Held, need_of
 from corral.scheduling.reserve import ends_of, leaving_by, release
 from corral.scheduling.scores import When
 from corral.scheduling.tree import QueueState
-from corral.scheduling.work import Chunk, Slot, Spot
+from corral.scheduling.work import Chunk, Slot, Spot, WorkState
 
 # (device number, MiB, compute %), and the bits of its MIG memory slices.
 _Part = tuple[tuple[int, int, int], int]
@@ -70,23 +70,32 @@ def _part(device: DeviceState, use: DeviceUse) -> _Part:
 
 def _used_by_owner(cycle: Cycle, hold: Hold, owner: QueueState | None) -> list[tuple[Slot, Spot]]:
     """Inside the window its owner fills a hold: what it already uses there is not kept again."""
-    nodes = {place.node for place in hold.places}
-    names = [node.node.name for node in cycle.board.nodes]
+    nodes = {cycle.roster.find_node(place.node) for place in hold.places}
     return [
         (slot, slot.spot)
-        for work in cycle.works
-        if owns(hold, owner, work)
+        for work in _holding(cycle, hold, owner)
         for slot in work.slots
-        if slot.spot is not None and names[slot.spot.node] in nodes
+        if slot.spot is not None and slot.spot.node in nodes
     ]
+
+
+def _holding(cycle: Cycle, hold: Hold, owner: QueueState | None) -> Iterator[WorkState]:
+    """Those whom a hold is meant for of which something runs."""
+    if hold.workload is not None:
+        work = cycle.roster.by_name.get(hold.workload)
+        if work is not None:
+            yield work
+    elif owner is not None:
+        for leaf in cycle.tree.leaves():
+            if owner in leaf.path:
+                yield from cycle.roster.holding(leaf)
 
 
 def _somewhere(cycle: Cycle, hold: Hold, owner: QueueState | None) -> Held:
     """So many devices that the owner does not have yet, where they will be free when the window opens."""
     held = sum(
         slot.spot.amount.gpu_milli // WHOLE_DEVICE_MILLI
-        for work in cycle.works
-        if owns(hold, owner, work)
+        for work in _holding(cycle, hold, owner)
         for slot in work.slots
         if slot.spot is not None
     )

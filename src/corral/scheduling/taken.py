@@ -1,0 +1,54 @@
+"""Taken: what was taken for a workload is kept for its queue until it starts.
+
+A release takes a grace. Without this, whoever arrives meanwhile and stands first by the order starts on what
+was released for another, who takes anew and waits another grace, as often as somebody arrives. A promise
+gives no precedence, so whoever makes the snapshots turns those for which something was taken into holds.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from corral.core.holds import HeldPlace, Hold
+from corral.core.plans import Plan, Promise
+
+# Every plan renews or drops them: this ends them where no other plan is made.
+_MOST_SECONDS = 300
+
+
+class Taken:
+    """Told of every plan in turn; says what is to be held in the next one."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, tuple[HeldPlace, ...]] = {}  # by taker
+        self._at = 0
+
+    def note(self, plan: Plan, now: int) -> None:
+        """Those for whom something was taken, now or before, as long as they have their promise."""
+        promised: dict[str, list[Promise]] = {}
+        for promise in plan.promises:
+            promised.setdefault(promise.workload, []).append(promise)
+        took = {eviction.for_workload for eviction in plan.evictions}
+        self._at = now
+        self._places = {
+            name: places
+            for name, promises in sorted(promised.items())
+            if (name in took or name in self._places) and (places := _places(promises))
+        }
+
+    def holds(self, queue_of: Mapping[str, str]) -> tuple[Hold, ...]:
+        """For the queue of each taker; those of which no queue is known do not wait any more."""
+        return tuple(
+            Hold(
+                f"taken-{number}",
+                self._at,
+                self._at + _MOST_SECONDS,
+                queue_of[name],
+                places=places,
+            )
+            for number, (name, places) in enumerate(self._places.items())
+            if name in queue_of
+        )
+
+
+def _places(promises: Iterable[Promise]) -> tuple[HeldPlace, ...]:
+    """Devices are kept; work that asks for none keeps nothing."""
+    return tuple(HeldPlace(each.node, each.devices) for each in promises if each.devices)
