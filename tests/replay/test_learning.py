@@ -1,28 +1,8 @@
 """Run times are learnt from what finished, and starts are estimated for what waits."""
 
-from corral.replay.learning import RunTimes, likely
 from corral.replay.nodes import parse_nodes
 from corral.replay.settings import Settings
 from tests.replay.test_loop import job, records, replay
-
-
-def test_typical_run_time_is_the_middle_of_enough_finished_work() -> None:
-    learnt = RunTimes()
-    for seconds in (10, 1000, 30, 20):
-        learnt.finished("team", seconds)
-    assert learnt.typical("team") is None
-    learnt.finished("team", 40)
-    assert learnt.typical("team") == 30
-    assert learnt.typical("other") is None
-
-
-def test_work_that_did_not_finish_yet_makes_longer_run_times_likelier() -> None:
-    ended = [10, 20, 30, 40, 50]
-    assert likely(ended[:4]) == ()
-    assert (likely(ended)[0], likely(ended)[49], likely(ended)[-1]) == (10, 30, 50)
-    with_long = likely(ended, [1000] * 5)
-    assert with_long[48] == 50, "half of ten"
-    assert with_long[-1] == 2000, "what still runs is expected to run as long again"
 
 
 async def test_how_much_of_their_limits_work_used_is_learnt() -> None:

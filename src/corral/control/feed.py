@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import select
 
+from corral.control.lessons import Lessons, learn_from, read_lessons
 from corral.core.devices import Device
 from corral.core.holds import Claim
 from corral.core.nodes import Node
@@ -33,8 +34,9 @@ class Known:
     sequence: int
     revisions: dict[str, int] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
-    waiting: set[str] = field(default_factory=set)
+    waiting: dict[str, str] = field(default_factory=dict)  # with their queues
     due: list[tuple[datetime, str]] = field(default_factory=list)
+    lessons: Lessons = field(default_factory=Lessons)
 
     def device(self, node: str, device_id: str) -> Device:
         return next(one for one in self.nodes[node].devices if one.id == device_id)
@@ -53,12 +55,16 @@ def read_everything(transaction: Transaction, zone_id: str) -> Fed:
     sequence = journal.latest(transaction, zone_id)
     ground = pools_and_nodes(transaction, zone_id, _held(transaction, zone_id))
     workloads = work.workloads(transaction, zone_id)
-    known = Known(sequence, nodes={node.name: node for node in ground.nodes})
+    tree = queues(transaction, zone_id)
+    lessons = read_lessons(transaction, zone_id, tree)
+    known = Known(sequence, nodes={node.name: node for node in ground.nodes}, lessons=lessons)
     _note(transaction, zone_id, known, workloads, None)
+    now = int(transaction.now.timestamp())
+    lessons.news(now)
     snapshot = Snapshot(
-        int(transaction.now.timestamp()),
+        now,
         ground.nodes,
-        queues(transaction, zone_id),
+        lessons.taught(tree),
         workloads,
         ground.pools,
     )
@@ -75,13 +81,20 @@ def read_changes(transaction: Transaction, zone_id: str, known: Known) -> Fed:
     while known.due and known.due[0][0] <= transaction.now:
         touched.add(heapq.heappop(known.due)[1])
     values, gone = work.some(transaction, sorted(touched))
+    ended = [name for name in gone if name in known.waiting or known.lessons.runs(name)]
+    learn_from(transaction, known.lessons, ended)
     nodes, gone_nodes = _node_changes(transaction, zone_id, known, bool(kinds & {JournalKind.NODE}))
     _note(transaction, zone_id, known, values, touched)
     if entries:
         known.sequence = entries[-1].sequence
     # What a guarantee of GPUs brings along depends on the nodes.
     tree = queues(transaction, zone_id) if kinds & {JournalKind.QUEUE, JournalKind.NODE} else None
-    changes = Changes(values, gone, nodes, gone_nodes, tree)
+    if tree is not None:
+        known.lessons.follow(tree)
+    lessons = known.lessons.news(int(transaction.now.timestamp()))
+    if tree is not None:
+        tree, lessons = known.lessons.taught(tree), ()
+    changes = Changes(values, gone, nodes, gone_nodes, tree, lessons=lessons)
     return Fed(changes if changes != Changes() else None, known, _claims(transaction, zone_id))
 
 
@@ -107,8 +120,10 @@ def _note(
 ) -> None:
     """Revisions of what was told, and when something about a workload changes by time alone."""
     names = [value.name for value in values] if touched is None else sorted(touched)
-    known.waiting.difference_update(names)
-    known.waiting.update(value.name for value in values if value.running_since is None)
+    for name in names:
+        known.waiting.pop(name, None)
+    known.waiting |= {value.name: value.queue for value in values if value.running_since is None}
+    known.lessons.note(names, values)
     for row in _rows(transaction, zone_id, names, everything=touched is None):
         known.revisions[row.id] = row.revision
         if row.state in WAITING and row.not_before is not None and row.not_before > transaction.now:

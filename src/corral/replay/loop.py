@@ -15,13 +15,14 @@ from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.engines.interface import Cursor, Ending, Run, RunPhase, Start
 from corral.engines.simulated import Program, SimulatedEngine
 from corral.replay.jobs import Cluster, Job
-from corral.replay.learning import RunTimes
 from corral.replay.life import Life, Spot, Stage
 from corral.replay.record import Recording
 from corral.replay.recorder import Recorder
 from corral.replay.settings import Settings
 from corral.scheduling.engine import Engine
 from corral.scheduling.estimates import estimate_starts
+from corral.scheduling.experience import RunTimes
+from corral.scheduling.taken import Taken
 
 _LEARNS_EVERY_SECONDS = 3600
 
@@ -53,6 +54,7 @@ class Replay:
         self._timers: list[tuple[int, int, _Timer, Life, int]] = []
         self._timer_count = 0
         self._claims: tuple[Claim, ...] = ()
+        self._taken = Taken()
         self._queues = cluster.queues
         self._run_times = RunTimes()
         self._learnt_at = self.now
@@ -197,7 +199,8 @@ class Replay:
         if life.ended is not None:
             life.stage = Stage.DONE
             self._recorder.record(life)
-            self._run_times.finished(life.job.queue, life.job.work_seconds, life.job.limit_seconds)
+            job = life.job
+            self._run_times.ended([job.queue], self.now, job.work_seconds, job.limit_seconds)
             del self._lives[life.job.name]
             self.planner.drop_workload(life.job.name)
             self._dirty = True
@@ -231,6 +234,7 @@ class Replay:
         self.recording.cycles += 1
         self._claims = tuple(Claim(each.workload, each.replica, each.node) for each in plan.promises)
         self._estimate(plan)
+        self._keep(plan)
         await self._evict(plan)
         chosen: dict[str, list[Placement]] = {}
         for placement in plan.placements:
@@ -240,14 +244,20 @@ class Replay:
         # Its own starts give the next cycle nothing to do; what leaves will be observed.
         self._dirty = False
 
+    def _keep(self, plan: Plan) -> None:
+        """What was taken for someone is kept until it starts."""
+        self._taken.note(plan, self.now)
+        queue_of = {each.workload: self._lives[each.workload].job.queue for each in plan.promises}
+        self.planner.set_holds(self._taken.holds(queue_of))
+
     def _learn(self) -> None:
         if self.settings.learns and self.now - self._learnt_at >= _LEARNS_EVERY_SECONDS:
             running: dict[str, list[int]] = {}
             for life in self._lives.values():
                 if life.working_since is not None:
-                    worked = life.done_seconds + self.now - life.working_since
-                    running.setdefault(life.job.queue, []).append(worked)
-            self.planner.set_queues(self._run_times.applied_to(self._queues, running))
+                    began = life.working_since - life.done_seconds
+                    running.setdefault(life.job.queue, []).append(began)
+            self.planner.set_queues(self._run_times.applied_to(self._queues, self.now, running))
             self._learnt_at = self.now
 
     def _estimate(self, plan: Plan) -> None:

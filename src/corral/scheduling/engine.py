@@ -20,6 +20,7 @@ from corral.scheduling.collector import collector_paused
 from corral.scheduling.config import Config
 from corral.scheduling.consolidate import consolidate
 from corral.scheduling.cycle import Cycle
+from corral.scheduling.experience import Lesson
 from corral.scheduling.holds import guard_holds
 from corral.scheduling.outcome import plan_of
 from corral.scheduling.pools import PoolChoice, replicas_of
@@ -152,6 +153,13 @@ class Engine:
         self._cycles = {
             pool: cycle for pool, cycle in self._cycles.items() if cycle.change_queues(self._queues)
         }
+
+    def teach(self, lessons: Iterable[Lesson]) -> None:
+        """More is known of the run times of some queues."""
+        taught = {lesson.queue: lesson for lesson in lessons}
+        self.set_queues(
+            taught[queue.name].taught(queue) if queue.name in taught else queue for queue in self._queues
+        )
 
     def set_holds(self, holds: Iterable[Hold]) -> None:
         """Windows were added, changed or taken away."""

@@ -12,6 +12,7 @@ from corral.core.plans import Placement, Plan
 from corral.core.queues import Queue
 from corral.core.workloads import Workload
 from corral.scheduling.engine import Engine, schedule
+from corral.scheduling.experience import Lesson
 from corral.scheduling.snapshot import Snapshot
 from corral.scheduling.why import why_in
 
@@ -25,7 +26,10 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is different. `queues` and `holds` are all of them; None leaves them as they are."""
+    """What is different. `queues` and `holds` are all of them; None leaves them as they are.
+
+    `lessons` are what was learnt of single queues.
+    """
 
     workloads: tuple[Workload, ...] = ()
     gone_workloads: tuple[str, ...] = ()
@@ -33,6 +37,7 @@ class Changes:
     gone_nodes: tuple[str, ...] = ()
     queues: tuple[Queue, ...] | None = None
     holds: tuple[Hold, ...] | None = None
+    lessons: tuple[Lesson, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,8 @@ class LivePlanner:
         engine = self._known()
         if changes.queues is not None:
             engine.set_queues(changes.queues)
+        if changes.lessons:
+            engine.teach(changes.lessons)
         for node in changes.nodes:
             engine.set_node(node)
         for workload in changes.workloads:
