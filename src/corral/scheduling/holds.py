@@ -4,7 +4,7 @@ Named places are kept as they are. A number of devices in a pool is put where it
 window opens, by the same search that places work, so that it keeps no more than it needs.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from corral.core.devices import DeviceUse
 from corral.core.holds import HeldPlace, Hold
@@ -73,22 +73,28 @@ def _used_by_owner(cycle: Cycle, hold: Hold, owner: QueueState | None) -> list[t
     nodes = {cycle.roster.find_node(place.node) for place in hold.places}
     return [
         (slot, slot.spot)
-        for work in _holding(cycle, hold, owner)
+        for work in _holding(cycle, hold, owner, nodes)
         for slot in work.slots
         if slot.spot is not None and slot.spot.node in nodes
     ]
 
 
-def _holding(cycle: Cycle, hold: Hold, owner: QueueState | None) -> Iterator[WorkState]:
-    """Those whom a hold is meant for of which something runs."""
+def _holding(
+    cycle: Cycle, hold: Hold, owner: QueueState | None, nodes: Container[int | None] | None = None
+) -> Iterator[WorkState]:
+    """Those whom a hold is meant for of which something runs; all that do on `nodes`, or anywhere."""
+    roster = cycle.roster
     if hold.workload is not None:
-        work = cycle.roster.by_name.get(hold.workload)
+        work = roster.find(hold.workload)
         if work is not None:
             yield work
     elif owner is not None:
         for leaf in cycle.tree.leaves():
             if owner in leaf.path:
-                yield from cycle.roster.holding(leaf)
+                for rest in list(roster.resting(leaf)):
+                    if nodes is None or rest.spot.node in nodes:
+                        roster.find(rest.workload.name)
+                yield from roster.holding(leaf)
 
 
 def _somewhere(cycle: Cycle, hold: Hold, owner: QueueState | None) -> Held:
