@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from corral.core.plans import Action, SearchResult
 from corral.scheduling.cycle import Cycle
-from corral.scheduling.doubt import MostLost
+from corral.scheduling.doubt import Doubt, MostLost
 from corral.scheduling.order import order_of, victim_key
 from corral.scheduling.scores import When
 from corral.scheduling.tree import QueueState
@@ -36,8 +36,11 @@ def take_for(
     order = victim_order(cycle, works)
     if by_replicas(cycle, action, chunk, order, judge):
         return None
-    if action is not Action.CONSOLIDATE and by_sets(cycle, action, chunk, order, judge):
-        return None
+    doubt = Doubt(cycle, chunk, candidates, None)
+    lengths = [1 << power for power in range(len(order)) if 1 << power <= len(order)]
+    for length in [*lengths, len(order)]:
+        if by_sets(cycle, action, chunk, order[:length], judge, doubt):
+            return None
     return SearchResult.IMPOSSIBLE
 
 
@@ -129,17 +132,38 @@ def sets_of(order: list[Chunk], needed: list[Chunk]) -> Iterator[list[Chunk]]:
             yield [*needed, *_touching(others[: number + 1], {node})]
 
 
-def by_sets(cycle: Cycle, action: Action, chunk: Chunk, order: list[Chunk], judge: Judge) -> bool:
-    """The whole chunk by ever more nodes."""
+def by_sets(
+    cycle: Cycle, action: Action, chunk: Chunk, order: list[Chunk], judge: Judge, doubt: Doubt
+) -> bool:
+    """The whole chunk by the nodes of some victim chunks: the fewest that could do, then 1, 2, 4 … more."""
     nodes = list(dict.fromkeys(node for each in order for node in sorted(_nodes(each))))
-    size = 1
-    while nodes:
-        if rehearse(cycle, action, chunk, _touching(order, set(nodes[:size])), judge):
+    most = min(len(nodes), len(chunk.slots)) if action is Action.CONSOLIDATE else len(nodes)
+    sizes = [size for size in range(1, most + 1) if doubt.could_fit_by(_reach(order, set(nodes[:size])))]
+    if not sizes or (action is Action.CONSOLIDATE and len(chunk.slots) == 1):
+        return False
+    size, more = sizes[0], 1
+    while True:
+        if rehearse(cycle, action, chunk, _alone(order, set(nodes[:size])), judge):
             return True
-        if size >= len(nodes):
-            break
-        size *= 2
-    return False
+        if size == most:
+            return False
+        size, more = min(size + more, most), 2 * more
+
+
+def _reach(order: list[Chunk], nodes: set[int]) -> set[int]:
+    """The nodes on which workloads are of which a chunk is on `nodes`, or comes before one that is."""
+    return set().union(*(_nodes(chunk) for chunk in _touching(order, nodes)))
+
+
+def _alone(order: list[Chunk], nodes: set[int]) -> list[Chunk]:
+    """The chunks on the nodes, and those before the ones of several replicas among them."""
+    touched = [chunk for chunk in order if _nodes(chunk) & nodes]
+    together = [chunk for chunk in touched if len(chunk.slots) > 1]
+    return [
+        chunk
+        for number, chunk in enumerate(order)
+        if chunk in touched or any(later.work is chunk.work for later in order[number:] if later in together)
+    ]
 
 
 def _touching(order: list[Chunk], nodes: set[int]) -> list[Chunk]:

@@ -43,6 +43,20 @@ def test_a_promise_gives_way_to_who_can_stay_and_gets_another_device_of_the_node
     assert (stays.spot, comes.spot) == (on(0), None)
 
 
+def test_slices_that_were_promised_a_device_give_way_together() -> None:
+    made, stays, half, quarter = board("a", "a"), slot("stays"), slot("half"), slot("quarter")
+    made.adopt(stays, on(0), Phase.RUNNING)
+    made.take(stays)
+    made.give(half, Spot(0, ((0, 50, 50),), Amount(500)), Phase.PROMISED)
+    made.give(quarter, Spot(0, ((0, 25, 25),), Amount(250)), Phase.PROMISED)
+    assert made.make_way(stays, [1])
+    made.keep(stays)
+    assert (half.spot, quarter.spot) == (
+        Spot(0, ((1, 50, 50),), Amount(500)),
+        Spot(0, ((1, 25, 25),), Amount(250)),
+    )
+
+
 def test_a_promise_stays_where_the_devices_of_the_node_differ() -> None:
     made, stays, comes = board("a", "b"), slot("stays"), slot("comes")
     made.adopt(stays, on(0), Phase.RUNNING)

@@ -60,9 +60,14 @@ def test_equal_queues_are_told_apart_by_name() -> None:
     assert divide(1, [queue("b", 9), queue("a", 9)]) == [0, 1]
 
 
-def test_leftovers_are_given_in_whole_units_and_never_more_than_is_wanted() -> None:
-    assert divide(3000, [queue("a", 1700), queue("b", 9000)], unit=1000) == [1700, 1000]
-    assert divide(1000, [queue("a", 700), queue("b", 700)], unit=1000) == [700, 0]
+def test_leftovers_are_given_in_whole_units_and_the_last_one_gets_the_rest() -> None:
+    assert divide(3000, [queue("a", 1700), queue("b", 9000)], unit=1000) == [1700, 1300]
+    assert divide(3000, [queue("a", 1400), queue("b", 9000), queue("c", 9000)], unit=1000) == [1000, 1000, 1000]
+    assert divide(4700, [queue("a", 2200), queue("b", 9000), queue("c", 9000)], unit=1000) == [2000, 1700, 1000]
+
+
+def test_leftovers_are_never_more_than_is_wanted() -> None:
+    assert divide(1000, [queue("a", 700), queue("b", 700)], unit=1000) == [700, 300]
 
 
 def test_who_wants_exactly_the_offer_takes_it_whatever_the_unit() -> None:
@@ -108,9 +113,10 @@ def test_surplus_that_recent_usage_denies_to_all_goes_to_lower_priorities() -> N
     assert divide(16, [*spent, queue("c", 9)], history_milli=2000) == [0, 0, 9]
 
 
-def test_rest_that_is_smaller_than_the_unit_goes_to_lower_priorities() -> None:
+def test_rest_that_is_smaller_than_the_unit_goes_to_whom_it_is_enough_then_to_the_first_in_line() -> None:
     high = [queue(name, 9000, priority=1) for name in "ab"]
-    assert divide(2500, [*high, queue("c", 99)], unit=1000) == [1000, 1000, 99]
+    assert divide(2500, [*high, queue("c", 99)], unit=1000) == [1401, 1000, 99]
+    assert divide(2500, [*high, queue("c", 9000)], unit=1000) == [1500, 1000, 0]
 
 
 def test_history_counts_only_while_others_want_more() -> None:

@@ -233,22 +233,25 @@ class Board:
     def make_way(self, slot: Slot, devices: Sequence[int]) -> bool:
         """Lets those who were promised the devices that `slot` is leaving have `devices` of its node instead.
 
-        Whole devices of a node are alike, so nobody has to begin again to change them. False, and nothing
-        done, where that does not let it stay.
+        Devices of a node are alike, and these are free as a whole, so who was promised the one takes as well
+        the other, or a part of it. False, and nothing done, where that does not let it stay.
         """
         spot, mark = slot.base, self.mark
         assert spot is not None
-        if len(set(self.nodes[spot.node].kinds)) > 1:
+        node = self.nodes[spot.node]
+        if len(set(node.kinds)) > 1:
             return False
         own = {index for index, _, _ in spot.devices}
-        others = [index for index in devices if index not in own]
+        blocked = [
+            index for index, mib, compute in spot.devices if not node.devices[index].fits_later(mib, compute)
+        ]
+        instead = dict(zip(blocked, (index for index in devices if index not in own), strict=False))
         for holder in list(self._promised.get(spot.node, ())):
             given = holder.new
             assert given is not None
-            if others and not holder.request.sliced and any(index in own for index, _, _ in given.devices):
+            if not given.carvings and any(index in instead for index, _, _ in given.devices):
                 changed = tuple(
-                    (others.pop(0), mib, compute) if index in own and others else (index, mib, compute)
-                    for index, mib, compute in given.devices
+                    (instead.get(index, index), mib, compute) for index, mib, compute in given.devices
                 )
                 self.take(holder)
                 self.give(holder, given._replace(devices=changed), Phase.PROMISED)

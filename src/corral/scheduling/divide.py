@@ -1,7 +1,7 @@
 """Divide: how much of one resource each queue of a group of siblings may call its own.
 
 Guarantees first; then surplus, by priority and weight, in rounds; then what rounding left, one unit
-each. Integers throughout: an offer is `surplus * s / sum(s)` on a common denominator.
+each, and the last one what is left of a unit. Integers throughout: an offer is `surplus * s / sum(s)` on a common denominator.
 """
 
 from collections.abc import Sequence
@@ -44,8 +44,13 @@ def divide(total: int, claimants: Sequence[Claimant], *, unit: int = 1, history_
         if not each.fixed and each.weight > 0 and each.wanted > shares[index]
     ]
     hungry.sort(key=lambda index: -claimants[index].priority)
+    in_line: list[int] = []
     for _, bucket in groupby(hungry, key=lambda index: claimants[index].priority):
-        surplus = _divide_bucket(surplus, claimants, list(bucket), shares, unit, history_milli)
+        surplus = _divide_bucket(surplus, claimants, list(bucket), shares, unit, history_milli, in_line)
+    for index in in_line:
+        taken = min(surplus, claimants[index].wanted - shares[index])
+        shares[index] += taken
+        surplus -= taken
     return shares
 
 
@@ -61,8 +66,12 @@ def _divide_bucket(
     shares: list[int],
     unit: int,
     history_milli: int,
+    in_line: list[int],
 ) -> int:
-    """Gives surplus to the claimants of one priority; returns what they do not want."""
+    """Gives surplus to the claimants of one priority; returns what they do not want, or not in whole units.
+
+    Who would take less than a unit, should it be left at the end, is put `in_line`.
+    """
     while surplus > 0 and hungry:
         strengths = _strengths([claimants[index] for index in hungry], history_milli)
         whole = sum(strengths)
@@ -84,7 +93,7 @@ def _divide_bucket(
         surplus -= given
         hungry = [index for index in hungry if index in remainders]
         if not satisfied:
-            return _give_leftovers(surplus, claimants, remainders, shares, unit)
+            return _give_leftovers(surplus, claimants, remainders, shares, unit, in_line)
     return surplus
 
 
@@ -98,7 +107,12 @@ def _strengths(claimants: Sequence[Claimant], history_milli: int) -> list[int]:
 
 
 def _give_leftovers(
-    surplus: int, claimants: Sequence[Claimant], remainders: dict[int, int], shares: list[int], unit: int
+    surplus: int,
+    claimants: Sequence[Claimant],
+    remainders: dict[int, int],
+    shares: list[int],
+    unit: int,
+    in_line: list[int],
 ) -> int:
     def turn(index: int) -> tuple[int, int, str]:
         return -remainders[index], claimants[index].created, claimants[index].name
@@ -106,7 +120,8 @@ def _give_leftovers(
     # Who has no remainder is last, and gets nothing: the others want at least theirs, which are all there is.
     for index in sorted(remainders, key=turn):
         if surplus < unit:
-            break
+            in_line.append(index)
+            continue
         taken = min(unit, claimants[index].wanted - shares[index])
         shares[index] += taken
         surplus -= taken

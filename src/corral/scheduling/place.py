@@ -70,8 +70,8 @@ class Placer:
     def place(self, chunk: Chunk, *, when: When = When.NOW, keep: bool = False) -> int:
         """Gives every replica of the chunk a spot, or none; returns how many found one.
 
-        With `keep`, a replica that this cycle evicted stays where it was if it still can. If one of them
-        must wait for a release, all wait: a gang starts together.
+        With `keep`, a chunk that this cycle evicted stays where it was if all of it still can. If one of its
+        replicas must wait for a release, all wait: a gang starts together.
         """
         mark = self._board.mark
         if chunk.work.workload.restart_together and any(slot.base is not None for slot in chunk.slots):
@@ -145,15 +145,15 @@ class Placer:
             )
         if len(chunk.slots) == 1:
             return int(self._put(chunk.slots[0], None, when=when, keep=keep, stay=stay))
-        left = list(chunk.slots)
-        if keep and chunk.work.ties is None:
-            left = [slot for slot in left if not self._stays(slot)]
+        # A gang is one chunk: it stays where it is as a whole, or is placed anew.
+        if keep and self._keep_all(chunk.slots):
+            return len(chunk.slots)
         # Only what was somewhere before can already be where another one would go.
-        matched = stay and chunk.work.ties is None and any(slot.base is not None for slot in left)
-        waiting = deque(left)
+        matched = stay and chunk.work.ties is None and any(slot.base is not None for slot in chunk.slots)
+        waiting = deque(chunk.slots)
         while waiting:
             slot = self._whose_turn(waiting, when=when) if matched else waiting[0]
-            if not self._put(slot, None, when=when, keep=keep, stay=stay):
+            if not self._put(slot, None, when=when, keep=False, stay=stay):
                 return len(chunk.slots) - len(waiting)
             waiting.remove(slot)
         return len(chunk.slots)

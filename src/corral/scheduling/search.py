@@ -2,11 +2,13 @@
 
 Room is made for one replica of the taker, then for 2, 4 … and at last for all, each time with what the ones
 before needed. Victim chunks come one at a time from the victim order; after each, the victims on one node
-are tried, or in one domain where the taker needs one. If that never works, sets of nodes (or domains), grown
-1, 2, 4 …, with every chunk that touches them; to consolidate, nobody moves for that. Sets that cannot make
-enough room, however their nodes were emptied, are passed over.
+are tried, or in one domain where the taker needs one. If that never works, sets of nodes (or domains): of the
+first 1, 2, 4 … victim chunks and at last of all, the fewest nodes that could do, then more, with every chunk
+that touches them; to consolidate, no more nodes than replicas. Sets that cannot make enough room, however
+their nodes were emptied, are passed over.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
@@ -86,7 +88,7 @@ class _Search:
         if self._doubt.needs_many_nodes() and not (self._doubt.could_fit() and self._could_clear_any()):
             return SearchResult.IMPOSSIBLE
         solved = self._by_replicas() if self._domains is None else self._by_one(self._chunk, []) is not None
-        if not solved and self._ended is None and self._action is not Action.CONSOLIDATE:
+        if not solved and self._ended is None:
             solved = self._by_sets()
         return None if solved else self._ended or SearchResult.IMPOSSIBLE
 
@@ -142,19 +144,39 @@ class _Search:
 
     def _by_sets(self) -> bool:
         """The whole chunk at once, by ever more of the nodes or domains, as they come in victim order."""
-        chunks = _Chunks(self._domains)
-        for chunk in self._victims():
+        # To consolidate, nobody moves on more nodes than the taker could use.
+        most = len(self._chunk.slots) if self._action is Action.CONSOLIDATE else None
+        if most == 1:
+            return False
+        chunks, due = _Chunks(self._domains), 1
+        for count, chunk in enumerate(self._victims(), start=1):
             chunks.add(chunk)
-        nodes, size = list(chunks.on_node), 1
-        while nodes and self._ended is None:
+            if count == due:
+                if self._by_sets_of(chunks, most):
+                    return True
+                if self._ended is not None:
+                    return False
+                due *= 2
+        return self._by_sets_of(chunks, most)
+
+    def _by_sets_of(self, chunks: "_Chunks", most: int | None) -> bool:
+        """By the nodes of these victim chunks: the fewest that could do, then one, two, four … more."""
+        nodes = list(chunks.on_node)
+        most = len(nodes) if most is None else min(most, len(nodes))
+        size, more = bisect_left(range(most + 1), True, key=partial(self._could_do, chunks, nodes)), 1
+        while size <= most and nodes and self._ended is None:
             emptied = nodes[:size]
-            reach = set().union(*(chunks.reach[node] for node in emptied))
-            if self._try(self._chunk, self._doubt, reach, partial(chunks.touching, emptied)) is not None:
+            touching = partial(chunks.touching, emptied, alone=True)
+            if self._try(self._chunk, self._doubt, chunks.reached(emptied), touching) is not None:
                 return True
-            if size >= len(nodes):
+            if size == most:
                 break
-            size *= 2
+            size, more = min(size + more, most), 2 * more
         return False
+
+    def _could_do(self, chunks: "_Chunks", nodes: list[int], size: int) -> bool:
+        """Whether the first nodes could make room; of none of them nothing is taken."""
+        return size > 0 and self._doubt.could_fit_by(chunks.reached(nodes[:size]))
 
     def _victims(self) -> Iterator[Chunk]:
         """In victim order, from the beginning."""
@@ -225,13 +247,24 @@ class _Chunks:
             self.reach.setdefault(node, set()).update(touched)
         return nodes
 
-    def touching(self, nodes: Iterable[int]) -> list[Chunk]:
-        """The chunks on the nodes, and those of the same workloads that come before: surplus goes first."""
+    def reached(self, nodes: Iterable[int]) -> set[int]:
+        """The nodes that are touched if these are emptied."""
+        return set().union(*(self.reach[node] for node in nodes))
+
+    def touching(self, nodes: Iterable[int], *, alone: bool = False) -> list[Chunk]:
+        """The chunks on the nodes, and those of the same workloads that come before: surplus goes first.
+
+        With `alone` without these, where any replica is as good as another: the workload needs only one.
+        """
+        touched = {number for node in nodes for number in self.on_node[node]}
         last: dict[WorkState, int] = {}
-        for number in sorted({number for node in nodes for number in self.on_node[node]}):
-            last[self._chunks[number].work] = number
-        numbers = [number for work, end in last.items() for number in self._of_work[work] if number <= end]
-        return [self._chunks[number] for number in sorted(numbers)]
+        for number in sorted(touched):
+            chunk = self._chunks[number]
+            if not alone or len(chunk.slots) > 1:
+                last[chunk.work] = number
+        for work, end in last.items():
+            touched.update(number for number in self._of_work[work] if number <= end)
+        return [self._chunks[number] for number in sorted(touched)]
 
 
 def nodes_of(chunk: Chunk) -> list[int]:
