@@ -62,8 +62,16 @@ def test_equal_queues_are_told_apart_by_name() -> None:
 
 def test_leftovers_are_given_in_whole_units_and_the_last_one_gets_the_rest() -> None:
     assert divide(3000, [queue("a", 1700), queue("b", 9000)], unit=1000) == [1700, 1300]
-    assert divide(3000, [queue("a", 1400), queue("b", 9000), queue("c", 9000)], unit=1000) == [1000, 1000, 1000]
-    assert divide(4700, [queue("a", 2200), queue("b", 9000), queue("c", 9000)], unit=1000) == [2000, 1700, 1000]
+    assert divide(3000, [queue("a", 1400), queue("b", 9000), queue("c", 9000)], unit=1000) == [
+        1000,
+        1000,
+        1000,
+    ]
+    assert divide(4700, [queue("a", 2200), queue("b", 9000), queue("c", 9000)], unit=1000) == [
+        2000,
+        1700,
+        1000,
+    ]
 
 
 def test_leftovers_are_never_more_than_is_wanted() -> None:
@@ -113,7 +121,7 @@ def test_surplus_that_recent_usage_denies_to_all_goes_to_lower_priorities() -> N
     assert divide(16, [*spent, queue("c", 9)], history_milli=2000) == [0, 0, 9]
 
 
-def test_rest_that_is_smaller_than_the_unit_goes_to_whom_it_is_enough_then_to_the_first_in_line() -> None:
+def test_rest_that_is_smaller_than_the_unit_goes_to_whom_it_is_enough_or_the_first_in_line() -> None:
     high = [queue(name, 9000, priority=1) for name in "ab"]
     assert divide(2500, [*high, queue("c", 99)], unit=1000) == [1401, 1000, 99]
     assert divide(2500, [*high, queue("c", 9000)], unit=1000) == [1500, 1000, 0]

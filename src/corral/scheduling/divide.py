@@ -1,7 +1,8 @@
 """Divide: how much of one resource each queue of a group of siblings may call its own.
 
 Guarantees first; then surplus, by priority and weight, in rounds; then what rounding left, one unit
-each, and the last one what is left of a unit. Integers throughout: an offer is `surplus * s / sum(s)` on a common denominator.
+each, and the last one what is left of a unit. Integers throughout: an offer is `surplus * s / sum(s)` on a
+common denominator.
 """
 
 from collections.abc import Sequence
