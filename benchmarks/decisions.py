@@ -4,7 +4,8 @@ One snapshot with much pending work goes in, one plan of the action `allocate` c
 workload that was placed or refused with its reason. Everything between the snapshot's values and the plan's
 values is counted, reading JSON is not. `benchmarks.victims` measures the actions that take from others. The
 cases "quiet" and "one-change" are an engine that keeps its state while 100,000 workloads run: a full cycle
-that finds nothing to do, and one after a workload ended and another arrived.
+that finds nothing to do, and one after a workload ended and another arrived. "crowd" and "crowd-bare" are one
+that keeps it while 10,000 wait in a hundred queues for a full cluster, with the reasons of each and without.
 Each case runs in a process of its own, so that its peak of memory is its own.
 """
 
@@ -41,10 +42,14 @@ from corral.scheduling.snapshot import Snapshot
 NOW = 1_000_000
 TEAMS = 8
 QUIET, ONE_CHANGE = "quiet", "one-change"
-KEPT = (QUIET, ONE_CHANGE)
+CROWD, CROWD_BARE = "crowd", "crowd-bare"
+KEPT = (QUIET, ONE_CHANGE, CROWD, CROWD_BARE)
 LARGE_NODES = 10_000
 LARGE_GPUS = 8
 LARGE_PENDING = 30_000
+CROWD_NODES = 100
+DEPARTMENTS = 10
+CROWD_PENDING = 10_000
 GPU_MIB = 81_920
 
 
@@ -72,6 +77,8 @@ def main() -> None:
 
 
 def measure(name: str, traces: Path) -> report.Row:
+    if name in (CROWD, CROWD_BARE):
+        return measure_crowd(name)
     if name in KEPT:
         return measure_kept(name)
     snapshot = CASES[name](traces)
@@ -109,6 +116,22 @@ def measure_kept(name: str) -> report.Row:
     return _row(name, snapshot, placed, min(spent), None, before)
 
 
+def measure_crowd(name: str) -> report.Row:
+    """A full cycle in which nobody of many can start."""
+    snapshot = crowd_snapshot()
+    before = _peak_mib()
+    engine = Engine(snapshot)
+    waiting = len(engine.plan(NOW).unplaced)
+    if waiting != CROWD_PENDING:
+        raise AssertionError(f"{waiting} of the crowd wait, not {CROWD_PENDING}")
+    spent = []
+    for _ in range(5):
+        started = time.process_time()
+        engine.plan(NOW, reasons=name == CROWD)
+        spent.append(time.process_time() - started)
+    return _row(name, snapshot, 0, min(spent), None, before)
+
+
 def _row(
     name: str, snapshot: Snapshot, placed: int, spent: float, rate: int | None, before: int
 ) -> report.Row:
@@ -125,7 +148,8 @@ def _row(
 
 
 def _profile(name: str, traces: Path) -> None:
-    snapshot = quiet_snapshot() if name in KEPT else CASES[name](traces)
+    made = {QUIET: quiet_snapshot, ONE_CHANGE: quiet_snapshot}.get(name, crowd_snapshot)
+    snapshot = made() if name in KEPT else CASES[name](traces)
     with cProfile.Profile(time.process_time) as profile:
         schedule(snapshot, actions=[Action.ALLOCATE])
     print(name)
@@ -175,6 +199,42 @@ def quiet_snapshot() -> Snapshot:
         for part in range(1 if number < 6 else 2)
     )
     return replace(snapshot, workloads=workloads)
+
+
+def crowd_snapshot() -> Snapshot:
+    """A cluster that one queue fills with its guarantee, and work of six kinds in many others."""
+    nodes = large_snapshot(Path()).nodes[:CROWD_NODES]
+    everything = {"default": {Resource.GPU_MILLI: Quota(WHOLE_DEVICE_MILLI * LARGE_GPUS * CROWD_NODES)}}
+    nothing = {"default": {Resource.GPU_MILLI: Quota(0)}}
+    departments = [f"department{number}" for number in range(DEPARTMENTS)]
+    leaves = [f"{name}-{number}" for number in range(DEPARTMENTS) for name in departments]
+    queues = (
+        Queue("all"),
+        Queue("owner", "all", quotas=everything),
+        *(Queue(name, "all", quotas=nothing) for name in departments),
+        *(Queue(name, name.split("-")[0], quotas=nothing) for name in leaves),
+    )
+    running = tuple(
+        replace(_running(f"{node.name}-{device.id}", node, device, half=False), queue="owner")
+        for node in nodes
+        for device in node.devices
+    )
+    waiting = tuple(
+        Workload(
+            f"w{number:05d}",
+            leaves[number % len(leaves)],
+            (
+                ReplicaGroup(
+                    "main",
+                    request=Request(1000, 1000, DeviceRequest(1 + number % 2)),
+                    replicas=tuple(Replica(f"{index}") for index in range(1 + number % 3)),
+                ),
+            ),
+            created=NOW - 60 - number % 977,
+        )
+        for number in range(CROWD_PENDING)
+    )
+    return Snapshot(NOW, nodes, queues, (*running, *waiting))
 
 
 def _running(name: str, node: Node, device: Device, *, half: bool) -> Workload:

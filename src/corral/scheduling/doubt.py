@@ -119,9 +119,10 @@ class Doubt:
         largest: dict[QueueState, int] = {}
         whole = all(not request.sliced for request in self._needed)
         for leaf in self._candidates.leaves:
-            resting = [rest.spot for rest in self._candidates.resting(leaf)]
-            spots += resting
-            most = max([spot.amount[0] for spot in resting], default=0)
+            resting = list(self._candidates.resting(leaf))
+            spots += [rest.spot for rest in resting]
+            most = max([rest.spot.amount[0] for rest in resting], default=0)
+            whole = whole and not any(request.sliced for request in {rest.request for rest in resting})
             for holding in self._candidates.holdings(leaf):
                 spots += [spot for _, spot in holding]
                 most = max(most, sum(spot.amount[0] for _, spot in holding))

@@ -34,11 +34,16 @@ def nodes_to_clear(
     for holding in holdings:
         for each, spot in holding:
             on[each].append(spot.node)
-        # Slices can move together inside a node, and who is on several nodes clears them all.
-        if any(each.sliced for each, _ in holding) or len({spot.node for _, spot in holding}) > 1:
-            uncertain.update(spot.node for _, spot in holding)
+        # Who is on several nodes clears them all.
+        nodes = {spot.node for _, spot in holding}
+        if len(nodes) > 1:
+            uncertain |= nodes
     if len(on) > _MOST_CLASSES:
         return None
+    for each, on_nodes in on.items():
+        if each.sliced:
+            # Slices can move together inside a node.
+            uncertain.update(on_nodes)
     possible = _enough_leaves(capacity, request, on)
     possible[list(uncertain)] = True
     return possible

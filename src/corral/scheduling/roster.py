@@ -207,30 +207,31 @@ class Roster:
             elif replica.node is not None:
                 phase = HOLDING[replica.state]
                 work.stuck = work.stuck or phase is Phase.STUCK
-                held.append((slot, self._spot_of(work.name, replica, request), phase))
+                held.append((slot, self._spot_of(work.workload, replica, request), phase))
 
     def _rest_of(self, workload: Workload) -> Rest | None:
         """A workload at rest; None if it needs a closer look."""
         replica = at_rest(workload)
         if replica is None:
             return None
-        group, number = workload.groups[0], self._node_numbers.get(replica.node or "")
+        group = workload.groups[0]
         request = self._class_of(replica.request or group.request)
-        if number is None or request.affinity or request.sliced:
-            return None
-        whole = self._whole[number]
-        entire = tuple([whole[use.device] for use in replica.devices if use.memory_mib is None])
-        if len(entire) != request.count or len(replica.devices) != request.count:
+        if request.affinity or request.profile is not None:
             return None
         # As their own constructors do it, in a third of the time.
-        spot = _new(Spot, (number, entire, request.amount, ()))
-        return _new(Rest, (workload, request, spot, group.preemptible))
+        return _new(Rest, (workload, request, self._spot_of(workload, replica, request), group.preemptible))
 
-    def _spot_of(self, name: str, replica: Replica, request: RequestClass) -> Spot:
+    def _spot_of(self, workload: Workload, replica: Replica, request: RequestClass) -> Spot:
         number = self._node_numbers.get(replica.node or "")
         if number is None:
-            raise Invalid(f"{name} has a replica on the node {replica.node}, which is not there.", _IN_ORDER)
-        whole = self._whole[number]
+            raise Invalid(
+                f"{workload.name} has a replica on the node {replica.node}, which is not there.", _IN_ORDER
+            )
+        whole, count = self._whole[number], request.count
+        if not request.sliced and len(replica.devices) == count:
+            entire = tuple([whole[use.device] for use in replica.devices if use.memory_mib is None])
+            if len(entire) == count:
+                return _new(Spot, (number, entire, request.amount, ()))
         node = self._board.nodes[number]
         uses, carvings, milli = [], [], 0
         for use in replica.devices:
