@@ -184,8 +184,8 @@ def _workload(job: Json, seats: _Seats) -> Workload:
         created=created,
         running_since=None if ran is None else NOW - int(ran),
         preemption_delay_seconds=int(job.get("preemption_delay_s") or 0),
-        stale_since=None if stale is None else NOW - int(stale),
-        stale_grace_seconds=0 if stale is not None else None,
+        stale_since=NOW - int(stale or 0),
+        stale_grace_seconds=0,
         topology=_topology_request(job),
     )
 

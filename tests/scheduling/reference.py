@@ -33,7 +33,7 @@ def take_for(
     for leaf in candidates.leaves:
         cycle.works_in(leaf)  # nobody rests
     works = [work for leaf in candidates.leaves for work in candidates.awake(leaf)]
-    order = victim_order(cycle, works)
+    order = victim_order(cycle, works, candidates)
     if by_replicas(cycle, action, chunk, order, judge):
         return None
     doubt = Doubt(cycle, chunk, candidates, None)
@@ -73,7 +73,7 @@ def _is_touched(slot: Slot) -> bool:
     return slot.new is not None or not slot.active
 
 
-def victim_order(cycle: Cycle, works: list[WorkState]) -> list[Chunk]:
+def victim_order(cycle: Cycle, works: list[WorkState], candidates: Candidates) -> list[Chunk]:
     """The normal order from its end: each time every queue is compared by what it would lose next."""
     taken: set[Slot] = set()
     gone: dict[QueueState, list[int]] = {}
@@ -84,7 +84,10 @@ def victim_order(cycle: Cycle, works: list[WorkState]) -> list[Chunk]:
         found = [
             (work.priority, len(chunk.slots) == _held(work, taken), -work.created, work.name, chunk)
             for work in works
-            if work.queue is leaf and (chunk := work.victim_chunk(taken)) is not None
+            if work.queue is leaf
+            and (chunk := work.victim_chunk(taken)) is not None
+            # What has not run long enough keeps its minimum.
+            and not (candidates.keeps_minimum(work) and len(chunk.slots) == _held(work, taken))
         ]
         # Equal ones go by name, the last first.
         found.sort(key=lambda entry: entry[3], reverse=True)

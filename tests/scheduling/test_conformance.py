@@ -100,6 +100,18 @@ def test_a_minimum_run_time_protects_from_preemption(ran: int, taken: bool) -> N
     assert ("low-0" in changes) == taken
 
 
+@pytest.mark.parametrize(("department", "taken"), [(60, False), (10, True)])
+def test_between_departments_their_own_minimum_run_time_counts(department: int, taken: bool) -> None:
+    queues = [
+        queue("d", reclaim_min_runtime_s=department),
+        queue("a", parent="d", reclaim_min_runtime_s=600),
+        queue("b", 1),
+    ]
+    hog = job("hog", "a", [task("hog-0", "n0")], running_for_s=30)
+    changes = run({"n0": node(1)}, queues, [hog, job("owner", "b", [task("owner-0")])])
+    assert ("hog-0" in changes) == taken
+
+
 @pytest.mark.parametrize(("delay", "taken"), [(1200, False), (60, True)])
 def test_inside_its_preemption_delay_a_job_takes_from_nobody(delay: int, taken: bool) -> None:
     owner = job("owner", "b", [task("owner-0")], preemption_delay_s=delay)
@@ -107,9 +119,10 @@ def test_inside_its_preemption_delay_a_job_takes_from_nobody(delay: int, taken: 
     assert bool(run({"n0": node(1)}, [queue("a"), queue("b", 1)], [hog, owner])) == taken
 
 
-def test_a_gang_that_is_stale_is_evicted() -> None:
+@pytest.mark.parametrize("said", [{"stale_for_s": 61}, {}])
+def test_a_gang_that_runs_below_its_minimum_is_evicted_without_grace(said: Json) -> None:
     members = [task("g-0", "n0"), task("g-1", "n0"), task("g-2", required_nodes=["n1"])]
-    gang = job("g", "a", members, stale_for_s=61)
+    gang = job("g", "a", members, **said)
     cluster = ({"n0": node(2), "n1": node(0)}, [queue("a", 4)], [gang])
     assert statuses(run(*cluster)) == {"g-0": "Releasing", "g-1": "Releasing"}
 

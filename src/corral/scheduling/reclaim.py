@@ -15,7 +15,7 @@ def reclaim(cycle: Cycle) -> None:
     """Between queues; the taker's queue must end inside its fair share."""
 
     leaves = list(cycle.tree.leaves())
-    began_by = {leaf: cycle.now - leaf.reclaim_min_runtime for leaf in leaves if leaf.reclaim_min_runtime}
+    timed = any(queue.reclaim_min_runtime for leaf in leaves for queue in leaf.path)
 
     def attempt(taker: WorkState) -> Failed | None:
         chunk = taker.chunk()
@@ -26,13 +26,22 @@ def reclaim(cycle: Cycle) -> None:
         rules = ReclaimRules(taker, chunk)
         giving = [queue for queue in leaves if queue is not leaf and rules.may_lose(queue, {})]
         rules.remember(giving)
-        candidates = Candidates(cycle, taker, giving, began_by)
+        candidates = Candidates(cycle, taker, giving, _began_by(cycle.now, leaf, giving) if timed else {})
         if (failed := barred(cycle, chunk, candidates)) is not None:
             return failed
         ended = take_for(cycle, Action.RECLAIM, taker, candidates, rules.accept, rules.most_lost)
         return None if ended is None else Failed(ended)
 
     take_turns(cycle, Action.RECLAIM, attempt)
+
+
+def _began_by(now: int, taker: QueueState, giving: Iterable[QueueState]) -> dict[QueueState, int]:
+    """By when work of each leaf must have begun; what the side says that loses, not a queue below it.
+
+    Between departments the departments decide: a team cannot shield what it holds over the share of its own.
+    """
+    runtimes = {leaf: lowest_common(taker, leaf)[1].reclaim_min_runtime for leaf in giving}
+    return {leaf: now - seconds for leaf, seconds in runtimes.items() if seconds}
 
 
 class ReclaimRules:

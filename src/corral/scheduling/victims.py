@@ -21,8 +21,8 @@ _AT_ANY_TIME: Mapping[QueueState, int] = {}
 class Candidates:
     """Who could lose something to one taker.
 
-    Workloads of `leaves`; with `below`, only lower priorities; with `began_by`, not what began later than
-    that in its queue. What this cycle placed has not begun.
+    Workloads of `leaves`; with `below`, only lower priorities; with `began_by`, of what began later than
+    that in its queue only replicas above its minimum. What this cycle placed has not begun.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Candidates:
         if none_below is not None and self._below is not None and self._below <= none_below:
             return False
         last = self.lists.found.get(leaf)
-        if last is not None and self._is_one(last, leaf) and last.may_give:
+        if last is not None and self._is_one(last) and last.may_give:
             return True
         for work in self.awake(leaf):
             if work.may_give:
@@ -69,13 +69,18 @@ class Candidates:
             work = entry[1].work
             if self._below is not None and work.priority >= self._below:
                 return
-            if self._may_lose(work, leaf):
+            if self._may_lose(work):
                 yield entry
+
+    def keeps_minimum(self, work: WorkState) -> bool:
+        """Whether it has not yet run for as long as it may."""
+        latest = self._began_by.get(work.queue)
+        return latest is not None and work.running_since is not None and work.running_since > latest
 
     def awake(self, leaf: QueueState) -> Iterator[WorkState]:
         """Those who are not at rest, in any order, and perhaps some of which nothing can be taken."""
         for work in self._cycle.may_give(leaf):
-            if self._is_one(work, leaf):
+            if self._is_one(work):
                 yield work
 
     def resting(self, leaf: QueueState) -> Iterator[Rest]:
@@ -97,14 +102,13 @@ class Candidates:
                 if slot.spot is not None and slot.group.preemptible
             ]
 
-    def _is_one(self, work: WorkState, leaf: QueueState) -> bool:
-        return (self._below is None or work.priority < self._below) and self._may_lose(work, leaf)
+    def _is_one(self, work: WorkState) -> bool:
+        return (self._below is None or work.priority < self._below) and self._may_lose(work)
 
-    def _may_lose(self, work: WorkState, leaf: QueueState) -> bool:
+    def _may_lose(self, work: WorkState) -> bool:
         if work is self._taker or work.stuck:
             return False
-        latest = self._began_by.get(leaf)
-        return latest is None or work.running_since is None or work.running_since <= latest
+        return not self.keeps_minimum(work) or work.has_surplus()
 
 
 class VictimOrder:
@@ -113,6 +117,7 @@ class VictimOrder:
     def __init__(self, tree: Tree, candidates: Candidates, *, across: bool = False) -> None:
         self._roots = tree.roots
         self._across = across
+        self._candidates = candidates
         self._lists = candidates.lists
         self._taken: set[Slot] = set()
         self._begun: set[WorkState] = set()
@@ -150,7 +155,8 @@ class VictimOrder:
         self._taken.update(chunk.slots)
         if not whole and (more := work.victim_chunk(self._taken)) is not None:
             held = sum(slot.active and slot not in self._taken for slot in work.slots)
-            heapq.heappush(heap, (self._lists.victim_key(more, held), more))
+            if len(more.slots) < held or not self._candidates.keeps_minimum(work):
+                heapq.heappush(heap, (self._lists.victim_key(more, held), more))
         for queue in leaf.path:
             gone = self._gone.setdefault(queue, [0, 0, 0])
             for kind, amount in enumerate(chunk.amount):

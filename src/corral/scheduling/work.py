@@ -302,6 +302,11 @@ class WorkState:
             [slot.spot.amount for slot in self.slots if slot.spot is not None and slot not in taken]
         )
 
+    def has_surplus(self) -> bool:
+        """Whether it holds anything above its minimum that could be taken."""
+        chunk = self.victim_chunk(set())
+        return chunk is not None and len(chunk.slots) < sum(leaf.active for leaf in self.leaves)
+
     def victim_chunk(self, taken: set[Slot]) -> "Chunk | None":
         """The last replica above the minimum, else the whole gang if all of it is preemptible.
 
