@@ -22,6 +22,7 @@ class Phase(IntEnum):
     PROMISED = 4
 
 
+_PARTS = 20  # bits of what a group has in parts of its minimum
 HOLDING = {
     ReplicaState.RUNNING: Phase.RUNNING,
     ReplicaState.RELEASING: Phase.RELEASING,
@@ -133,26 +134,34 @@ class GroupState:
         """What comes above the minimum: one replica, or the minimum of one more group."""
         if not self.groups:
             return next(([slot] for slot in self.slots if slot.pending), [])
-        for group in self.groups:
+        for group in in_need(self.groups):
             more = group.extension() if group.satisfied else group.missing()
             if more:
                 return more
         return []
 
     def surplus(self, taken: set[Slot]) -> list[Slot]:
-        """The last replica above the minimum, or the last group above it; without those `taken`."""
+        """The last replica above a minimum, else the last group above it; without those `taken`."""
         if not self.groups:
             held = [slot for slot in self.slots if slot.active and slot not in taken]
             above = len(held) + self.present > self.minimum
             return held[-1:] if above and self.preemptible else []
         begun = [group for group in self.groups if group.holds(taken)]
-        whole = [group for group in begun if group.complete(taken)]
-        for group in reversed(begun):
-            if len(whole) > self.minimum and group.all_preemptible():
-                return [slot for leaf in group.leaves() for slot in leaf.slots if _held(slot, taken)]
-            if more := group.surplus(taken):
-                return more
+        if more := surplus_of(begun, taken):
+            return more
+        if sum(group.complete(taken) for group in begun) > self.minimum:
+            for group in reversed(begun):
+                if group.all_preemptible():
+                    return [slot for leaf in group.leaves() for slot in leaf.slots if _held(slot, taken)]
         return []
+
+    def filled(self, taken: set[Slot]) -> int:
+        """How far it is above its minimum: what it has, in parts of the minimum."""
+        if self.groups:
+            has = sum(group.complete(taken) for group in self.groups)
+        else:
+            has = sum(_held(slot, taken) for slot in self.slots) + self.present
+        return (has << _PARTS) // max(1, self.minimum)
 
     def holds(self, taken: set[Slot]) -> bool:
         return any(_held(slot, taken) for leaf in self.leaves() for slot in leaf.slots)
@@ -164,6 +173,19 @@ class GroupState:
 
     def all_preemptible(self) -> bool:
         return all(leaf.preemptible for leaf in self.leaves())
+
+
+def in_need(groups: list[GroupState]) -> list[GroupState]:
+    """Who comes next above the minimum: those below their own, then the least filled, then as declared."""
+    if len(groups) == 1:
+        return groups
+    return sorted(groups, key=lambda group: group.filled(set()) if group.satisfied else -1)
+
+
+def surplus_of(groups: list[GroupState], taken: set[Slot]) -> list[Slot]:
+    """What goes first of several groups: of the fullest, and the last of these."""
+    ordered = groups if len(groups) == 1 else sorted(groups, key=lambda group: group.filled(taken))
+    return next((more for group in reversed(ordered) if (more := group.surplus(taken))), [])
 
 
 class Bond:
@@ -279,7 +301,7 @@ class WorkState:
             if not slots or not self._completes(slots):
                 return None
             return Chunk(self, slots)
-        for group in self.groups:
+        for group in in_need(self.groups):
             if slots := group.extension():
                 return Chunk(self, slots)
         return None
@@ -315,9 +337,8 @@ class WorkState:
         if len(self.slots) == 1 and len(self.leaves) == 1:
             (slot,) = self.slots
             return Chunk(self, [slot]) if self.preemptible and _held(slot, taken) else None
-        for group in reversed(self.groups) if not self.workload.restart_together else ():
-            if slots := group.surplus(taken):
-                return Chunk(self, slots)
+        if not self.workload.restart_together and (above := surplus_of(self.groups, taken)):
+            return Chunk(self, above)
         if not self.preemptible:
             return None
         slots = [slot for slot in self.slots if _held(slot, taken)]
