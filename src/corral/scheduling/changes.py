@@ -148,7 +148,7 @@ def _later(snapshot: Snapshot, until: int) -> Snapshot:
             return True
         learnt = learnt_in(by_name[workload.queue], by_name)
         end = end_after(workload, learnt, workload.running_since, snapshot.now)
-        return end is None or end > until
+        return end is None or end.at > until
 
     kept = tuple(_without_leaving(each) for each in snapshot.workloads if stays(each))
     return replace(snapshot, now=until, workloads=kept)

@@ -11,6 +11,7 @@ from corral.core.workloads import Workload
 from corral.scheduling.board import Board
 from corral.scheduling.census import Census
 from corral.scheduling.config import Config
+from corral.scheduling.ends import Ends
 from corral.scheduling.guards import Guard, Reserved, shielded
 from corral.scheduling.lists import Lists
 from corral.scheduling.place import Placer
@@ -43,6 +44,7 @@ class Cycle:
         self._census = Census(self.board)
         self._total = _total(self.board)
         self._divided = False
+        self._ends: Ends | None = None  # until somebody asks
         self._begin(0)
 
     def begin(self, now: int) -> None:
@@ -80,10 +82,14 @@ class Cycle:
     def put(self, entry: Entry) -> None:
         """Takes in a workload that the roster has read; between cycles."""
         self.roster.put(entry)
+        if self._ends is not None:
+            self._ends.add(entry.work)
         self._divided = False
 
     def drop(self, name: str) -> None:
         """Lets a workload go; between cycles."""
+        if self._ends is not None and (work := self.roster.find(name)) is not None:
+            self._ends.drop(work)
         self.roster.drop(name)
         self._divided = False
 
@@ -117,12 +123,27 @@ class Cycle:
     def change_queues(self, queues: Iterable[Queue]) -> bool:
         """Takes over other numbers for the same tree of queues; False if it is another tree."""
         self._divided = False
-        return self.tree.change(queues)
+        before = {leaf: leaf.learnt for leaf in self.tree.leaves()}
+        if not self.tree.change(queues):
+            return False
+        if self._ends is not None:
+            for leaf, learnt in before.items():
+                if leaf.learnt != learnt:
+                    for work in self.roster.holding(leaf):
+                        self._ends.add(work)
+        return True
 
     def change_mix(self, mix: Mix | None) -> None:
         """Takes over what placement has learnt."""
         self.mix = mix
         self.placer.use(mix)
+
+    @property
+    def ends(self) -> Ends:
+        """When what runs will probably end."""
+        if self._ends is None or self._ends.is_ahead_of(self.now):
+            self._ends = Ends(self.roster)
+        return self._ends
 
     @property
     def works(self) -> Iterable[WorkState]:

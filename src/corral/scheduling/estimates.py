@@ -11,11 +11,12 @@ from contextlib import contextmanager
 from corral.core.explanations import Estimate, NoEstimate
 from corral.core.plans import ALL_ACTIONS, CAPACITY, Action
 from corral.scheduling.cycle import Cycle
+from corral.scheduling.ends import End
 from corral.scheduling.engine import Engine
 from corral.scheduling.guards import Held, Reserved
 from corral.scheduling.kinds import kind_of
-from corral.scheduling.order import order_of
-from corral.scheduling.reserve import End, ends_of, find_start, release
+from corral.scheduling.order import order_of, work_key
+from corral.scheduling.reserve import ends_of, find_start, release
 from corral.scheduling.runtimes import end_after
 from corral.scheduling.scores import When
 from corral.scheduling.work import WorkState
@@ -44,7 +45,7 @@ def estimate(cycle: Cycle, wanted: Collection[WorkState]) -> dict[str, Estimate]
         return {}
     line = _line(cycle, asked)
     with _rehearsal(cycle):
-        starts = _Future(cycle, line).starts(asked)
+        starts = _Future(cycle, line).starts(asked & set(line))
     return {work.name: _estimate(work, line, starts) for work in sorted(asked, key=lambda work: work.name)}
 
 
@@ -86,6 +87,7 @@ class _Future:
         self._ends: list[End] = ends_of(cycle)
         self._holds = [guard for guard in cycle.guards if isinstance(guard, Held)]
         self._asks = {work: _asks(work) for work in line}
+        self._keys = {work: work_key(work) for work in line if self._asks[work] is not None}
         self._starts: dict[WorkState, int] = {}
         self._reserved: dict[WorkState, Reserved | None] = {}
 
@@ -117,9 +119,10 @@ class _Future:
         cycle.guards = list(self._holds)
         reserved = 0
         # Who asks for the same as one that found no room finds none: there is only ever less of it here.
-        failed: set[tuple[int, int]] = set()
-        order = order_of(self._line, across=cycle.pool.priority_across_queues)
-        while (work := order.pop()) is not None:
+        failed: set[tuple[int, int] | None] = set()
+        wanted = {asks for work in self._line if (asks := self._asks[work]) is None or work in self._keys}
+        order = order_of(self._line, across=cycle.pool.priority_across_queues, keys=self._keys)
+        while not wanted <= failed and (work := order.pop()) is not None:
             asks = self._asks[work]
             if asks in failed:
                 continue
@@ -145,9 +148,10 @@ class _Future:
         if work in self._starts:
             return
         self._starts[work] = time
-        end = end_after(work.workload, work.queue.learnt, time, time)
-        if end is not None:
-            heapq.heappush(self._ends, (end, work.name, work))
+        self._keys.pop(work, None)
+        expected = end_after(work.workload, work.queue.learnt, time, time)
+        if expected is not None:
+            heapq.heappush(self._ends, (expected.at, work.name, work))
 
 
 def _asks(work: WorkState) -> tuple[int, int] | None:

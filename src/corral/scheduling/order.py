@@ -182,10 +182,17 @@ class Order:
         return made
 
 
-def order_of(works: Iterable[WorkState], *, across: bool = False) -> Order:
-    """The turns of those of the workloads that could get more."""
+def order_of(
+    works: Iterable[WorkState], *, across: bool = False, keys: Mapping[WorkState, WorkKey] | None = None
+) -> Order:
+    """The turns of those of the workloads that could get more; all with `keys` can, and these are theirs."""
+    known = keys or {}
     entries: dict[QueueState, list[Entry]] = {}
     for work in works:
-        if work.chunk() is not None:
-            entries.setdefault(work.queue, []).append((work_key(work), work))
+        key = known.get(work)
+        if key is None:
+            if work.chunk() is None:
+                continue
+            key = work_key(work)
+        entries.setdefault(work.queue, []).append((key, work))
     return Order({leaf: _SortedLine(waiting) for leaf, waiting in entries.items()}, across=across)

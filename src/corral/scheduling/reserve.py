@@ -4,8 +4,11 @@ The board is walked forward: who ends first leaves first, until the workload fit
 everything is undone and the places are guarded. Where no end is known there is no reservation.
 """
 
+from bisect import insort
+
 from corral.scheduling.board import Board
 from corral.scheduling.cycle import Cycle
+from corral.scheduling.ends import End
 from corral.scheduling.guards import Held, Reserved, need_of, owns, shielded
 from corral.scheduling.runtimes import expected_end
 from corral.scheduling.scores import When
@@ -14,8 +17,6 @@ from corral.scheduling.work import Chunk, Phase, Slot, Spot, WorkState
 
 # Who waits for work without a known end gets no time; the next may. So many are asked per reservation.
 _TRIES_EACH = 4
-
-End = tuple[int, str, WorkState]
 
 
 def reserve(cycle: Cycle, work: WorkState) -> None:
@@ -44,13 +45,11 @@ def reservations(cycle: Cycle) -> list[Reserved]:
 
 def ends_of(cycle: Cycle, without: WorkState | None = None) -> list[End]:
     """The known ends of what runs or starts now, soonest first."""
-    ends = []
-    for work in cycle.works:
-        if work is not without and any(leaf.active for leaf in work.leaves):
-            end = expected_end(work, cycle.now)
-            if end is not None:
-                ends.append((end, work.name, work))
-    ends.sort(key=lambda end: end[:2])
+    moved = cycle.board.moved()
+    ends = cycle.ends.at(cycle.now, moved if without is None else moved | {without})
+    for work in moved:
+        if work is not without and (expected := expected_end(work, cycle.now)) is not None:
+            insort(ends, (expected.at, work.name, work), key=lambda end: end[:2])
     return ends
 
 

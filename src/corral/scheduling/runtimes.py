@@ -27,28 +27,40 @@ class Learnt(NamedTuple):
     limit_uses_milli: tuple[int, ...] = ()
 
 
-def end_after(workload: Workload, learnt: Learnt, began: int | None, now: int) -> int | None:
+class Expected(NamedTuple):
+    """When something will probably end, and until when that is all that can be said."""
+
+    at: int
+    until: int
+
+
+def end_after(workload: Workload, learnt: Learnt, began: int | None, now: int) -> Expected | None:
     """When a workload that runs since `began` will probably end; None where nothing is known."""
     limit, guess = workload.runtime_limit_seconds, workload.runtime_estimate_seconds
     if began is None:
         return None
     elapsed = now - began
+    holds: int | None = None  # so long, where it is less than until the end
     if guess is not None:
         seconds = _still_ahead(guess, elapsed)
     elif limit is not None:
         use = _beyond(learnt.limit_uses_milli, elapsed * 1000 // limit, workload.name)
-        seconds = limit if use is None else limit * use // 1000
+        seconds = limit if use is None else limit * use.value // 1000
+        holds = None if use is None else -(-limit * use.first // 1000)
     elif (ahead := _beyond(learnt.runtimes, elapsed, workload.name)) is not None:
-        seconds = ahead
+        seconds, holds = ahead
     elif learnt.typical is not None:
         seconds = _still_ahead(max((learnt.typical, *learnt.runtimes[-1:])), elapsed)
     else:
         return None
-    return max(now, began + (seconds if limit is None else min(seconds, limit)))
+    end = max(now, began + (seconds if limit is None else min(seconds, limit)))
+    return Expected(end, end if holds is None else min(end, began + holds))
 
 
-def expected_end(work: "WorkState", now: int) -> int | None:
-    """When an active workload will probably end; what this cycle placed begins now."""
+def expected_end(work: "WorkState", now: int) -> Expected | None:
+    """When a workload will probably end of which something runs; what this cycle placed begins now."""
+    if not any(leaf.active for leaf in work.leaves):
+        return None
     return end_after(work.workload, work.queue.learnt, _began(work, now), now)
 
 
@@ -91,7 +103,14 @@ def _began(work: "WorkState", now: int) -> int | None:
     return work.running_since if runs else now
 
 
-def _beyond(likely: Sequence[int], passed: int, name: str) -> int | None:
+class _Ahead(NamedTuple):
+    """One of what is still possible, and the first of that."""
+
+    value: int
+    first: int
+
+
+def _beyond(likely: Sequence[int], passed: int, name: str) -> _Ahead | None:
     """One of what is still possible; what has run long is expected to go on longer.
 
     Of many that run, some end soon and some late: each stands for another part, always the same by its name.
@@ -100,7 +119,8 @@ def _beyond(likely: Sequence[int], passed: int, name: str) -> int | None:
     first = bisect_right(likely, passed)
     if first == len(likely):
         return None
-    return likely[first + (len(likely) - first) * (crc32(name.encode()) % 1000) // 1000]
+    chosen = first + (len(likely) - first) * (crc32(name.encode()) % 1000) // 1000
+    return _Ahead(likely[chosen], likely[first])
 
 
 def _still_ahead(seconds: int, elapsed: int) -> int:
