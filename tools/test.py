@@ -140,8 +140,8 @@ def stages() -> list[Stage]:
         ),
         Stage(
             "stories",
-            # One at a time: they start a Corral each, and what they wait for is real.
-            (pytest_check("pytest", ["tests/stories", "tests/chaos"], workers=1),),
+            # They start a Corral each, and most of their time they wait for it.
+            (pytest_check("pytest", ["tests/stories", "tests/chaos"]),),
             ("tests/stories",),
         ),
         Stage("cli", (pytest_check("pytest", ["tests/cli"], "--dist=loadfile"),), ("tests/cli",)),
