@@ -17,6 +17,7 @@ from corral.scheduling.live import Changes, Load
 from corral.scheduling.snapshot import Snapshot
 from corral.store.database import AnyRow, Transaction
 from corral.workloads import snapshot as work
+from corral.workloads.arrivals import newest_arrivals
 from corral.workloads.states import LEAVING, PRESENT, WAITING
 from corral.workloads.tables import allocation, claim, workload
 from corral.zones import journal
@@ -25,6 +26,8 @@ from corral.zones.snapshot import pools_and_nodes
 
 # More than this is not followed step by step: everything is read anew.
 MOST_CHANGES = 5000
+# So many workloads that came last say what usually arrives.
+MOST_ARRIVALS = 2000
 
 
 @dataclass(slots=True)
@@ -68,7 +71,8 @@ def read_everything(transaction: Transaction, zone_id: str) -> Fed:
         workloads,
         ground.pools,
     )
-    return Fed(Load(snapshot), known, _claims(transaction, zone_id))
+    arrived = newest_arrivals(transaction, zone_id, MOST_ARRIVALS)
+    return Fed(Load(snapshot, arrived), known, _claims(transaction, zone_id))
 
 
 def read_changes(transaction: Transaction, zone_id: str, known: Known) -> Fed:

@@ -113,7 +113,8 @@ class Scheduler:
         holds = self._taken.holds(fed.known.waiting)
         if isinstance(fed.message, Load):
             self._held = holds
-            return replace(fed, message=Load(replace(fed.message.snapshot, holds=holds)))
+            snapshot = replace(fed.message.snapshot, holds=holds)
+            return replace(fed, message=replace(fed.message, snapshot=snapshot))
         if holds == self._held or not (fed.message or fed.known.waiting):
             return fed
         self._held = holds

@@ -87,6 +87,15 @@ class Engine:
     def has_workload(self, name: str) -> bool:
         return name in self._workloads
 
+    def workload(self, name: str) -> Workload:
+        """A workload that is there, as it was told last."""
+        return self._workloads[name]
+
+    def wanted_in(self, workload: Workload) -> str | None:
+        """The pool in which a workload counts, or would count; None if that is not there."""
+        pool = self._choice.wanted_in(workload)
+        return pool if pool in self._pools else None
+
     def set_workload(self, workload: Workload) -> None:
         """A workload arrived, or something about it changed."""
         pool = self._choice.wanted_in(workload)

@@ -11,6 +11,7 @@ from corral.core.nodes import Node
 from corral.core.plans import Placement, Plan
 from corral.core.queues import Queue
 from corral.core.workloads import Workload
+from corral.scheduling.arrivals import Arrivals, Arrived
 from corral.scheduling.engine import Engine, schedule
 from corral.scheduling.experience import Lesson
 from corral.scheduling.snapshot import Snapshot
@@ -19,9 +20,10 @@ from corral.scheduling.why import why_in
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Everything anew."""
+    """Everything anew, and what arrived before."""
 
     snapshot: Snapshot
+    arrived: tuple[Arrived, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +85,13 @@ class LivePlanner:
 
     def __init__(self) -> None:
         self._engine: Engine | None = None
+        self._arrivals: Arrivals | None = None
 
     def answer(self, question: Question) -> Answer:
         match question:
             case Load():
                 self._engine = Engine(question.snapshot)
+                self._arrivals = Arrivals(self._engine, question.arrived)
                 return None
             case Changes():
                 self._change(question)
@@ -112,11 +116,14 @@ class LivePlanner:
             engine.teach(changes.lessons)
         for node in changes.nodes:
             engine.set_node(node)
+        came = [each for each in changes.workloads if not engine.has_workload(each.name)]
+        went = [engine.workload(name) for name in changes.gone_workloads if engine.has_workload(name)]
         for workload in changes.workloads:
             engine.set_workload(workload)
-        for name in changes.gone_workloads:
-            if engine.has_workload(name):
-                engine.drop_workload(name)
+        for workload in went:
+            engine.drop_workload(workload.name)
+        if self._arrivals is not None:
+            self._arrivals.change(came, went)
         for name in changes.gone_nodes:
             engine.drop_node(name)
         if changes.holds is not None:

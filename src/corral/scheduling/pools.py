@@ -37,7 +37,7 @@ class PoolChoice:
             return home
         if len(choices) == 1:
             return choices[0]
-        requests = list(_requests(workload))
+        requests = {id(request): request for request in requests_of(workload)}.values()
         able = [pool for pool in choices if all(self._could_run(pool, each) for each in requests)]
         return _after_waiting(able or choices[:1], workload, now)
 
@@ -76,19 +76,17 @@ def _holds(node: Node, request: RequestClass) -> bool:
     )
 
 
-def _requests(workload: Workload) -> Iterator[Request]:
+def requests_of(workload: Workload) -> Iterator[Request]:
+    """What each replica asks for, group by group."""
+
     def walk(group: ReplicaGroup) -> Iterator[Request]:
         for replica in group.replicas:
             yield replica.request or group.request
         for below in group.groups:
             yield from walk(below)
 
-    seen: set[int] = set()
     for group in workload.groups:
-        for request in walk(group):
-            if id(request) not in seen:
-                seen.add(id(request))
-                yield request
+        yield from walk(group)
 
 
 def replicas_of(workload: Workload) -> Iterator[Replica]:
