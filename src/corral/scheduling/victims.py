@@ -108,7 +108,7 @@ class Candidates:
     def _may_lose(self, work: WorkState) -> bool:
         if work is self._taker or work.stuck:
             return False
-        return not self.keeps_minimum(work) or work.has_surplus()
+        return not self._began_by or not self.keeps_minimum(work) or work.has_surplus()
 
 
 class VictimOrder:
