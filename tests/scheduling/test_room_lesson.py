@@ -1,9 +1,12 @@
 """The tables that placement learns, on cases small enough to reckon by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from corral.core.devices import Device, DeviceMode
+from corral.core.mig import A100_80GB
 from corral.core.mixes import ClassCount, WorkClass
 from corral.scheduling.room_lesson import (
     FILL_UNIT,
@@ -14,6 +17,7 @@ from corral.scheduling.room_lesson import (
     RoomConfig,
     expected_fill,
     group_shapes,
+    share_on,
 )
 
 A = Device("", 40960, "A")
@@ -87,6 +91,18 @@ def test_a_device_is_filled_only_by_work_that_its_mode_allows() -> None:
     only_whole = Device("", 40960, "A", DeviceMode.WHOLE)
     assert expected_fill(mix, shared, horizon=1)[100] == 250 * FILL_UNIT
     assert expected_fill(mix, only_whole, horizon=1)[100] == 500 * FILL_UNIT
+
+
+def test_an_instance_fills_what_its_profile_takes_of_a_device_that_offers_it() -> None:
+    cut = Device("", 81920, "A", geometry=A100_80GB)
+    small = WorkClass(1000, 1024, 1, profile=A100_80GB.profiles[0].name)
+    assert [share_on(small, kind) for kind in (cut, replace(cut, mode=DeviceMode.MIG))] == [143, 143]
+    too_much = [A, replace(cut, mode=DeviceMode.WHOLE), replace(cut, mode=DeviceMode.SHARED)]
+    assert {share_on(small, kind) for kind in too_much} == {1001}
+    assert share_on(replace(small, models=("B",)), cut) == 1001
+    # Charges are rounded up: seven would come to more than the device.
+    assert expected_fill(counts((small, 1)), cut, 30)[100] == 6 * 143 * FILL_UNIT
+    assert group_shapes(counts((small, 1)), [A, cut]).allowed == ((0, (1,), 1.0),)
 
 
 def test_similar_classes_are_one_shape_with_their_mean() -> None:

@@ -99,7 +99,9 @@ def test_a_slice_in_mib_is_rounded_up_to_a_thousandth_of_the_device() -> None:
     ("request_", "words"),
     [
         ({"cpu_milli": -1}, "negative"),
-        ({"gpus": 1}, "gpu_milli or slice_mib"),
+        ({"gpus": 1}, "gpu_milli, slice_mib or a profile"),
+        ({"gpus": 1, "gpu_milli": 10, "profile": "1g"}, "said by the device"),
+        ({"profile": "1g"}, "no share"),
         ({"gpu_milli": 10}, "no share"),
         ({"gpus": 1, "gpu_milli": 1001}, "at most"),
         ({"gpus": 1, "gpu_milli": 10, "models": ("B", "A")}, "sorted"),

@@ -11,7 +11,8 @@ ONE_ARRIVAL = 1000
 class WorkClass:
     """One replica's request, as placement sees it: equal requests are the same class of work.
 
-    Of each of `gpus` devices it takes `gpu_milli` or `slice_mib`, with both the larger. No `models`: any.
+    Of each of `gpus` devices it takes `gpu_milli` or `slice_mib`, with both the larger, or an instance of a
+    MIG `profile`. No `models`: any.
     """
 
     cpu_milli: int = 0
@@ -20,13 +21,16 @@ class WorkClass:
     gpu_milli: int = 0
     slice_mib: int = 0
     models: tuple[str, ...] = ()
+    profile: str = ""
 
     def __post_init__(self) -> None:
         if min(self.cpu_milli, self.memory_mib, self.gpus, self.gpu_milli, self.slice_mib) < 0:
             raise ValueError(f"a class of work has no negative quantities: {self}")
-        if self.gpus and not self.gpu_milli and not self.slice_mib:
-            raise ValueError(f"work on GPUs asks for gpu_milli or slice_mib on each of them: {self}")
-        if not self.gpus and (self.gpu_milli or self.slice_mib or self.models):
+        if self.gpus and not self.gpu_milli and not self.slice_mib and not self.profile:
+            raise ValueError(f"work on GPUs asks for gpu_milli, slice_mib or a profile on each: {self}")
+        if self.profile and (self.gpu_milli or self.slice_mib):
+            raise ValueError(f"what a profile takes is said by the device: {self}")
+        if not self.gpus and (self.gpu_milli or self.slice_mib or self.models or self.profile):
             raise ValueError(f"work without GPUs asks for no share and no model of them: {self}")
         if self.gpu_milli > WHOLE_DEVICE_MILLI:
             raise ValueError(f"gpu_milli is per device, {WHOLE_DEVICE_MILLI} at most: {self}")

@@ -93,11 +93,8 @@ class Room:
 
     def cuts_of(self, request: RequestClass) -> list[list[int]]:
         """[kind, milli left]: the fill that is lost by cutting the request's share off such a device."""
-        if request.profile is None:
-            work = work_class(request.request)
-            shares = [share_on(work, kind) for kind in self._stock.kinds]
-        else:
-            shares = [request.charge_on(kind) for kind in self._stock.kinds]
+        work = work_class(request.request)
+        shares = [share_on(work, kind) for kind in self._stock.kinds]
         level = np.arange(WHOLE_DEVICE_MILLI + 1)
         # The board decides what fits; by its MiB a slice may need a thousandth less than its share.
         return [

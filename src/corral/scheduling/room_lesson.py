@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from corral.core.devices import Device, DeviceMode
 from corral.core.mixes import ClassCount, WorkClass
 from corral.core.resources import WHOLE_DEVICE_MILLI
+from corral.scheduling.mig import grid_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -62,6 +63,10 @@ def kind_name(kind: Device) -> str:
 
 def share_on(work: WorkClass, kind: Device) -> int:
     """The milli that one part of the work takes of such a device; more than it has where it cannot run."""
+    if work.profile:
+        grid = grid_of(kind) if kind.mode in (DeviceMode.ANY, DeviceMode.MIG) else None
+        offered = grid is not None and grid.offers(work.profile) and work.allows(kind.model)
+        return grid.milli(work.profile) if offered and grid is not None else WHOLE_DEVICE_MILLI + 1
     barred = DeviceMode.SHARED if work.is_whole else DeviceMode.WHOLE
     cut = kind.mode is DeviceMode.MIG or (
         kind.geometry is not None and kind.mode is DeviceMode.ANY and not work.is_whole
@@ -141,8 +146,13 @@ def bucket_count(counts: Counts, kinds: Sequence[Device]) -> int:
 
 def _shape_key(work: WorkClass, kinds: Sequence[Device]) -> tuple[object, ...]:
     whole = _untouched(work)
-    sizes = () if whole > 1 else tuple(-(-work.milli_on(kind.memory_mib) // 250) for kind in kinds)
+    sizes = () if whole > 1 else tuple(-(-_size_on(work, kind) // 250) for kind in kinds)
     return (-(-work.cpu_milli // 4000), -(-work.memory_mib // 16384), work.gpus, sizes)
+
+
+def _size_on(work: WorkClass, kind: Device) -> int:
+    """How large one part of it is on such a device, whether or not it may run there."""
+    return share_on(work, kind) if work.profile else work.milli_on(kind.memory_mib)
 
 
 def _untouched(work: WorkClass) -> int:
@@ -158,7 +168,7 @@ def _means(members: Sequence[ClassCount], kinds: Sequence[Device]) -> tuple[floa
     milli = []
     for kind in kinds:
         size = WHOLE_DEVICE_MILLI
-        sizes = (min(each.work.milli_on(kind.memory_mib), size) * each.work.gpus for each in members)
+        sizes = (min(_size_on(each.work, kind), size) * each.work.gpus for each in members)
         milli.append(sum(one * each.count for one, each in zip(sizes, members, strict=True)) / total)
     return cpu, memory, milli
 

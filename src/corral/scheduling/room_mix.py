@@ -16,9 +16,13 @@ FADE_DIVISOR = 32  # whenever it is time to learn, once many have arrived, count
 def work_class(request: Request) -> WorkClass:
     """The class that arrives with such a replica."""
     wanted = request.devices
-    if wanted is None or wanted.profile is not None:
-        # What part of a device a profile is depends on the device; it is learnt as what it takes besides.
+    if wanted is None:
         return WorkClass(request.cpu_milli, request.memory_mib)
+    models = tuple(sorted(set(wanted.models)))
+    if wanted.profile is not None:
+        return WorkClass(
+            request.cpu_milli, request.memory_mib, wanted.count, models=models, profile=wanted.profile
+        )
     milli = WHOLE_DEVICE_MILLI
     if wanted.memory_mib is not None or wanted.fraction_milli is not None:
         milli = max(wanted.fraction_milli or 0, wanted.compute_percent * WHOLE_DEVICE_MILLI // 100)
@@ -28,7 +32,7 @@ def work_class(request: Request) -> WorkClass:
         wanted.count,
         milli,
         wanted.memory_mib or 0,
-        tuple(sorted(set(wanted.models))),
+        models,
     )
 
 
