@@ -21,8 +21,9 @@ from corral.scheduling.board import Board
 from corral.scheduling.place import Placer
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.room_mix import Tally
+from corral.scheduling.slots import Slot
 from corral.scheduling.tree import QueueState
-from corral.scheduling.work import Chunk, Slot, WorkState
+from corral.scheduling.work import Chunk, WorkState
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -11,10 +11,11 @@ from corral.scheduling.cycle import Cycle
 from corral.scheduling.doubt import Doubt, MostLost
 from corral.scheduling.order import order_of, victim_key
 from corral.scheduling.scores import When
+from corral.scheduling.slots import Slot
 from corral.scheduling.tree import QueueState
 from corral.scheduling.trial import Judge
 from corral.scheduling.victims import Candidates
-from corral.scheduling.work import Chunk, Slot, WorkState
+from corral.scheduling.work import Chunk, WorkState
 
 
 def take_for(

@@ -7,8 +7,9 @@ from corral.core.resources import Amount
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, Request, Workload
 from corral.scheduling.board import Board
 from corral.scheduling.requests import RequestClass
+from corral.scheduling.slots import Phase, Slot, Spot
 from corral.scheduling.tree import QueueState
-from corral.scheduling.work import Phase, Slot, Spot, WorkState
+from corral.scheduling.work import WorkState
 
 QUEUE = QueueState(Queue("all"), "default", None)
 ASKED = Request(devices=DeviceRequest())

@@ -17,8 +17,9 @@ from corral.scheduling.place import Placer
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.room_mix import Tally, work_class
 from corral.scheduling.scores import When
+from corral.scheduling.slots import Phase, Slot
 from corral.scheduling.tree import QueueState
-from corral.scheduling.work import Chunk, Phase, Slot, WorkState
+from corral.scheduling.work import Chunk, WorkState
 
 REQUESTS = [
     Request(1000, 2048),

@@ -11,9 +11,10 @@ import numpy as np
 
 from corral.core.workloads import Affinity, AffinityKind
 from corral.scheduling.requests import RequestClass, affinity_key
+from corral.scheduling.slots import Phase, Slot
 from corral.scheduling.ties import Count, Integers, Term, Ties
 from corral.scheduling.topology import Levels, Mask
-from corral.scheduling.work import Phase, Slot, WorkState
+from corral.scheduling.work import WorkState
 
 Item = tuple[str, str]
 

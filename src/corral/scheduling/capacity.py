@@ -11,8 +11,8 @@ import numpy as np
 from corral.core.resources import WHOLE_DEVICE_MILLI, Amount
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.scores import Scores
+from corral.scheduling.slots import Spot
 from corral.scheduling.stock import Integers, Left, Stock
-from corral.scheduling.work import Spot
 
 
 class Capacity:

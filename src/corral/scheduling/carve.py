@@ -1,10 +1,10 @@
 """Carve: the MIG instances that a replica gets on a node, each on a device of its own."""
 
 from corral.core.resources import Amount
-from corral.scheduling.board import DeviceState, NodeState
+from corral.scheduling.ground import DeviceState, NodeState
 from corral.scheduling.mig import Carving
 from corral.scheduling.requests import RequestClass
-from corral.scheduling.work import Spot
+from corral.scheduling.slots import Spot
 
 
 def carve(

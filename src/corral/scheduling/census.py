@@ -10,7 +10,8 @@ import numpy as np
 
 from corral.core.devices import DeviceKind
 from corral.core.nodes import Node
-from corral.scheduling.board import Board, NodeState
+from corral.scheduling.board import Board
+from corral.scheduling.ground import NodeState
 from corral.scheduling.ties import Integers
 
 

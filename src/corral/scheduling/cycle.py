@@ -17,8 +17,9 @@ from corral.scheduling.lists import Lists
 from corral.scheduling.place import Placer
 from corral.scheduling.roster import Entry, Roster
 from corral.scheduling.scores import When
+from corral.scheduling.slots import Rest, Slot
 from corral.scheduling.tree import KINDS, QueueState, Tree, resource_of
-from corral.scheduling.work import Chunk, Rest, Slot, WorkState
+from corral.scheduling.work import Chunk, WorkState
 
 
 class Cycle:

@@ -13,10 +13,11 @@ from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.doubt_moves import nodes_to_clear
 from corral.scheduling.requests import RequestClass
+from corral.scheduling.slots import Spot
 from corral.scheduling.stock import Flags, Integers
 from corral.scheduling.tree import GPU, QueueState
 from corral.scheduling.victims import Candidates
-from corral.scheduling.work import Chunk, Spot
+from corral.scheduling.work import Chunk
 
 MostLost = Callable[[Mapping[QueueState, int]], int | None]
 

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.guards import shielded
+from corral.scheduling.slots import Slot
 from corral.scheduling.tree import GPU
-from corral.scheduling.work import Chunk, Slot, WorkState
+from corral.scheduling.work import Chunk, WorkState
 
 
 class GuardedDoubt:

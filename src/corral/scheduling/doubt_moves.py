@@ -11,9 +11,9 @@ import numpy as np
 
 from corral.scheduling.capacity import Capacity
 from corral.scheduling.requests import RequestClass
+from corral.scheduling.slots import Rest
 from corral.scheduling.stock import Flags, Integers
 from corral.scheduling.victims import Holding
-from corral.scheduling.work import Rest
 
 _MOST_CLASSES = 64  # of victims; counting more would cost more than it saves
 

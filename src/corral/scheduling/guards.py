@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 from corral.core.holds import Hold
 from corral.core.plans import Reason, ReasonKind
-from corral.scheduling.board import Board, NodeState, Shield
+from corral.scheduling.board import Board
+from corral.scheduling.ground import NodeState, Shield
 from corral.scheduling.runtimes import latest_end, promised_end
+from corral.scheduling.slots import Slot, Spot
 from corral.scheduling.tree import QueueState
-from corral.scheduling.work import Chunk, Slot, Spot, WorkState
+from corral.scheduling.work import Chunk, WorkState
 
 
 @dataclass(slots=True, eq=False)

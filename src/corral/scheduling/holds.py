@@ -11,13 +11,14 @@ from corral.core.holds import HeldPlace, Hold
 from corral.core.queues import Queue
 from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, Request, Workload
-from corral.scheduling.board import DeviceState, Shield
 from corral.scheduling.cycle import Cycle
+from corral.scheduling.ground import DeviceState, Shield
 from corral.scheduling.guards import Held, need_of
 from corral.scheduling.reserve import ends_of, leaving_by, release
 from corral.scheduling.scores import When
+from corral.scheduling.slots import Slot, Spot
 from corral.scheduling.tree import QueueState
-from corral.scheduling.work import Chunk, Slot, Spot, WorkState
+from corral.scheduling.work import Chunk, WorkState
 
 # (device number, MiB, compute %), and the bits of its MIG memory slices.
 _Part = tuple[tuple[int, int, int], int]

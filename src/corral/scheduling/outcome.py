@@ -19,7 +19,8 @@ from corral.core.plans import (
 )
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.reserve import reservations as reservations_of
-from corral.scheduling.work import Chunk, Phase, Slot, Spot, WorkState
+from corral.scheduling.slots import Phase, Slot, Spot
+from corral.scheduling.work import Chunk, WorkState
 
 
 def plan_of(cycles: list[Cycle], claims: tuple[Claim, ...], *, reasons: bool = True) -> Plan:

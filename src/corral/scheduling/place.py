@@ -16,9 +16,10 @@ from corral.scheduling.demand import Demand
 from corral.scheduling.requests import RequestClass
 from corral.scheduling.room import Room, has_lesson
 from corral.scheduling.scores import Scores, When
+from corral.scheduling.slots import Phase, Slot, Spot
 from corral.scheduling.stock import Integers, Stock
 from corral.scheduling.topology import Gatherer, Levels, Mask
-from corral.scheduling.work import Chunk, Phase, Slot, Spot
+from corral.scheduling.work import Chunk
 
 _MOST_CONDITIONS = 1 << 16  # of devices, before those that no longer occur are forgotten
 

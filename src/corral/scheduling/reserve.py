@@ -12,8 +12,9 @@ from corral.scheduling.ends import End
 from corral.scheduling.guards import Held, Reserved, need_of, owns, shielded
 from corral.scheduling.runtimes import expected_end
 from corral.scheduling.scores import When
+from corral.scheduling.slots import Phase, Slot, Spot
 from corral.scheduling.tree import KINDS
-from corral.scheduling.work import Chunk, Phase, Slot, Spot, WorkState
+from corral.scheduling.work import Chunk, WorkState
 
 # Who waits for work without a known end gets no time; the next may. So many are asked per reservation.
 _TRIES_EACH = 4

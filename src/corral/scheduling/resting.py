@@ -7,8 +7,8 @@ board; its states of slots and groups are made when it wakes.
 from collections.abc import Collection, Iterable, Iterator
 
 from corral.core.workloads import Replica, ReplicaState, Workload
+from corral.scheduling.slots import Rest
 from corral.scheduling.tree import QueueState
-from corral.scheduling.work import Rest
 
 
 class Resting:

@@ -11,13 +11,15 @@ from corral.core.refusals import Invalid
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Request, Workload
 from corral.scheduling.affinity import Neighbours
 from corral.scheduling.board import Board
+from corral.scheduling.groups import GroupState
 from corral.scheduling.kinds import Lines
 from corral.scheduling.mig import Carving
 from corral.scheduling.requests import RequestClass, request_key, type_key
 from corral.scheduling.resting import Resting, at_rest
+from corral.scheduling.slots import HOLDING, Phase, Rest, Slot, Spot
 from corral.scheduling.ties import Integers
 from corral.scheduling.tree import QueueState, Tree
-from corral.scheduling.work import HOLDING, GroupState, Phase, Rest, Slot, Spot, WorkState, total_of
+from corral.scheduling.work import WorkState, total_of
 
 _IN_ORDER = "Tell of queues and nodes before the work that uses them, and drop them after it."
 _new = tuple.__new__

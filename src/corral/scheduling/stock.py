@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from corral.core.resources import WHOLE_DEVICE_MILLI
-from corral.scheduling.board import Board, NodeState
+from corral.scheduling.board import Board
+from corral.scheduling.ground import NodeState
 from corral.scheduling.mig import grid_of
 from corral.scheduling.requests import RequestClass
 

@@ -17,7 +17,9 @@ from corral.core.nodes import NODE_LEVEL, Node, Pool
 from corral.core.workloads import TopologyRequest
 from corral.scheduling.board import Board
 from corral.scheduling.capacity import Capacity
-from corral.scheduling.work import Bond, Chunk, GroupState, Slot
+from corral.scheduling.groups import Bond, GroupState
+from corral.scheduling.slots import Slot
+from corral.scheduling.work import Chunk
 
 Mask = npt.NDArray[np.bool_]
 PutOne = Callable[[Slot, Mask | None], bool]

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from corral.core.plans import Action
 from corral.scheduling.cycle import Cycle
 from corral.scheduling.scores import When
+from corral.scheduling.slots import Slot
 from corral.scheduling.turns import Turns
-from corral.scheduling.work import Chunk, Slot, WorkState
+from corral.scheduling.work import Chunk, WorkState
 
 Judge = Callable[[Sequence[Chunk]], bool]
 

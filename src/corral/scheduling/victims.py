@@ -11,8 +11,9 @@ from corral.scheduling.cycle import Cycle
 from corral.scheduling.lists import Giving
 from corral.scheduling.order import Head, key_of, victim_key
 from corral.scheduling.requests import RequestClass
+from corral.scheduling.slots import Rest, Slot, Spot
 from corral.scheduling.tree import QueueState, Tree
-from corral.scheduling.work import Chunk, Rest, Slot, Spot, WorkState
+from corral.scheduling.work import Chunk, WorkState
 
 Holding = Sequence[tuple[RequestClass, Spot]]
 _AT_ANY_TIME: Mapping[QueueState, int] = {}
