@@ -31,6 +31,10 @@ def _learn(cycle: Cycle, order: Passing, work: WorkState, reason: Reason) -> Non
         # Each that fails may still get a time of its own.
         if not may_reserve(cycle):
             order.know(Row.needs_as_much_room, everywhere=True)
+    elif reason.kind is ReasonKind.KEPT_BY_FIXED_QUEUES:
+        # When those have taken what is theirs, it is room that is missing, and a time may be given for that.
+        if not may_reserve(cycle):
+            order.know(Row.asks_as_much, everywhere=False)
     elif reason.kind not in (ReasonKind.RESERVED, ReasonKind.HELD):
         order.know(Row.asks_as_much, everywhere=False)
     elif cycle.under_cover and not any(isinstance(guard, Held) for guard in cycle.guards):

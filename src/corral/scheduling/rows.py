@@ -19,7 +19,8 @@ from corral.scheduling.work import WorkState
 # Who says to run at least so long is known to fail.
 EVERYONE = -1
 NOBODY = 1 << 62
-_LAST: WorkKey = (1 << 62, 0, 0, "")
+_FIRST: tuple[WorkKey, bool] = (-(1 << 62), 0, 0, ""), False
+_LAST: tuple[WorkKey, bool] = (1 << 62, 0, 0, ""), True
 
 
 class Row:
@@ -64,8 +65,8 @@ class Row:
 
     def knows(self, work: WorkState) -> bool:
         """Whether one of them is known to fail."""
-        if self.known_from in (EVERYONE, NOBODY):
-            return self.known_from == EVERYONE
+        if self.known_from == NOBODY:
+            return False
         seconds = said_seconds(work)
         return seconds is None or seconds >= self.known_from
 
@@ -82,8 +83,11 @@ class KnowingLine:
         self._absent = absent
         self._across = across
         self._last: WorkState | None = None
-        # Up to here all have had their turn; with True the one who stands there too.
-        self._turn: tuple[WorkKey, bool] | None = None
+        # Up to here all have had their turn, with True the one who stands there too; see `_turn`.
+        self._since: tuple[WorkKey, bool] = _FIRST
+        self._came_at = _FIRST
+        self._is_past = True  # whether those behind the one that came last who are passed have been
+        self._has_stale = False  # whether some are in line who stand elsewhere now
         self._passed: set[tuple[int, Amount]] = set()
         self._passing: list[Row] = []  # of which some are passed who have no turn of their own
         self._period = 0
@@ -102,7 +106,7 @@ class KnowingLine:
     def pop(self) -> WorkState:
         """The first one has its turn; `advance` comes before the next."""
         (key, work), number, row = heapq.heappop(self._heap)
-        self._move_to(key, itself=True)
+        self._came_at, self._is_past = (key, True), False
         self._last, self.came = work, row
         if row is not None:
             self._await(row, number + 1)
@@ -115,16 +119,14 @@ class KnowingLine:
         """
         if self._period != period:
             self._period = period
-            if not alone:
+            if self._passed and not alone:
                 self._start_anew()
-        row, work = self.came, self._last
-        if row is not None and work is not None and row.knows(work):
-            self._passed.add(self._standing(row))
-        self._skip()
-        if self._heap:
-            self._move_to(self._heap[0][0][0], itself=False)
-        else:
-            self._move_to(_LAST, itself=True)
+        if self.last_is_known():
+            assert self.came is not None
+            self._passed.add(self._standing(self.came))
+        if self._passed or self._has_stale:
+            self._skip()
+        self._is_past = True
 
     def last_is_known(self) -> bool:
         """Whether the one that came last is known to fail."""
@@ -132,6 +134,7 @@ class KnowingLine:
 
     def push(self, work: WorkState) -> None:
         """It comes again, for more."""
+        self._since = self._turn()
         heapq.heappush(self._heap, ((work_key(work), work), 0, None))
 
     def forget(self) -> None:
@@ -156,20 +159,24 @@ class KnowingLine:
         """Everyone who is still to come has a turn of its own again, until it is passed."""
         self._passed.clear()
         passing, self._passing = self._passing, []
+        self._has_stale = self._has_stale or bool(passing)
         for row in passing:
             self._catch_up(row)
+        for row in passing:
             self._await(row, row.position)
 
-    def _move_to(self, key: WorkKey, *, itself: bool) -> None:
-        if self._turn is None or (key, itself) > self._turn:
-            self._turn = key, itself
+    def _turn(self) -> tuple[WorkKey, bool]:
+        """Up to where all have had their turn: those before the first, once the last one had it."""
+        if not self._is_past:
+            return max(self._since, self._came_at)
+        at = (self._heap[0][0][0], False) if self._heap else _LAST
+        return max(self._since, self._came_at, at)
 
     def _catch_up(self, row: Row) -> None:
         """Finds out who of a row had its turn or was passed."""
-        if self._turn is not None:
-            key, itself = self._turn
-            find = bisect_right if itself else bisect_left
-            row.position = find(row.entries, key, row.position, row.end, key=_key_of)
+        key, itself = self._turn()
+        find = bisect_right if itself else bisect_left
+        row.position = find(row.entries, key, row.position, row.end, key=_key_of)
 
     def _skip(self) -> None:
         """Passes those at the head who ask for what was passed, and those who are in line elsewhere now."""
