@@ -175,3 +175,16 @@ def test_nothing_that_someone_of_weight_wants_is_left_over(queues: list[Claimant
         if each.wanted > share and each.weight and not each.fixed
     ]
     assert not hungry or given_out >= total
+
+
+def test_who_wants_exactly_its_offer_takes_it_before_anything_is_rounded() -> None:
+    assert divide(3000, [queue("a", 1500, created=2), queue("b", 9000, created=1)], unit=1000) == [1500, 1500]
+
+
+def test_what_is_left_of_a_unit_goes_down_the_line_and_nobody_gets_more_than_it_wants() -> None:
+    assert divide(2500, [queue("a", 1400), queue("b", 9000)], unit=1000) == [1400, 1100]
+
+
+def test_a_whole_unit_that_is_left_stays_with_the_priority_that_it_was_divided_in() -> None:
+    claimants = [queue("a", 9000, priority=1), queue("b", 9000, priority=1), queue("c", 1000)]
+    assert divide(3000, claimants, unit=1000) == [2000, 1000, 0]

@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks.victims import NOW, large_gang
+from corral.core.plans import Action
 from corral.core.queues import Queue, Quota
 from corral.core.resources import RESOURCES, Amount, Resource
+from corral.scheduling.engine import Engine
 from corral.scheduling.reclaim import ReclaimRules
 from corral.scheduling.tree import CPU, GPU, QueueState, Tree
 
@@ -243,3 +246,10 @@ def test_most_that_may_be_lost_is_unknown_where_more_than_gpus_is_above_a_bound(
     assert judge.most_lost({queues["other"]: 1000}) == 2999
     stand(queues[over], CPU, allocated=501)
     assert judge.most_lost({queues["other"]: 1000}) is None
+
+
+def test_who_took_what_it_needs_has_no_search_that_failed() -> None:
+    engine = Engine(large_gang(2))
+    with engine.played(NOW) as (cycle,):
+        assert cycle.board.moved()
+        assert not [ended for tried in cycle.searches.values() for ended in tried if ended is Action.RECLAIM]

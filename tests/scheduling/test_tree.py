@@ -305,3 +305,18 @@ def test_equal_siblings_are_told_apart_by_name_whatever_is_below_them() -> None:
         state.asked[GPU] = 9000
     tree.divide(Amount(1000), 1000, 0)
     assert (tree.by_name["c"].fair[GPU], tree.by_name["z"].fair[GPU]) == (1000, 0)
+
+
+def test_millicores_and_mebibytes_are_divided_one_by_one() -> None:
+    quota = Quota(0)
+    tree = Tree([queue(name, gpu=quota, cpu=quota, memory=quota) for name in "abc"], "default")
+    for state in tree.by_name.values():
+        state.asked[:] = [99_000] * 3
+    tree.divide(Amount(3000, 3, 3), 1000, 0)
+    assert [tree.by_name[name].fair for name in "abc"] == [[1000, 1, 1]] * 3
+
+
+def test_size_of_a_queue_is_what_it_may_have_of_what_is_divided() -> None:
+    tree = Tree([queue("a", gpu=Quota(2000), memory=Quota(70)), queue("b", cpu=Quota(3))], "default")
+    tree.divide(Amount(4000, 40, 400), 1000, 0)
+    assert {name: state.sizes for name, state in tree.by_name.items()} == {"a": (2000, 0, 70), "b": (0, 3, 0)}

@@ -51,7 +51,7 @@ class QueueState:
         self.asked = [0, 0, 0]
         self.fair = [0, 0, 0]
         self.allocatable = [0, 0, 0]
-        self.sizes = (0, 0, 0)  # of `allocatable` what is divided
+        self.sizes = (0, 0, 0)  # what it may have of what is divided
         self.stamp = 0
         self.read(queue, pool)
 
