@@ -5,12 +5,15 @@ from typing import Any
 
 import pytest
 
-from benchmarks.victims import NOW, large_gang
+from corral.core.devices import Device, DeviceUse
+from corral.core.nodes import Node
 from corral.core.plans import Action
 from corral.core.queues import Queue, Quota
 from corral.core.resources import RESOURCES, Amount, Resource
+from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, ReplicaState, Request, Workload
 from corral.scheduling.engine import Engine
 from corral.scheduling.reclaim import ReclaimRules
+from corral.scheduling.snapshot import Snapshot
 from corral.scheduling.tree import CPU, GPU, QueueState, Tree
 
 TINY = 1
@@ -248,8 +251,19 @@ def test_most_that_may_be_lost_is_unknown_where_more_than_gpus_is_above_a_bound(
     assert judge.most_lost({queues["other"]: 1000}) is None
 
 
+def one_gpu(name: str, replica: Replica) -> Workload:
+    group = ReplicaGroup("main", 1, Request(1000, 1000, DeviceRequest(1)), (replica,))
+    return Workload(name, name, (group,))
+
+
 def test_who_took_what_it_needs_has_no_search_that_failed() -> None:
-    engine = Engine(large_gang(2))
-    with engine.played(NOW) as (cycle,):
-        assert cycle.board.moved()
-        assert not [ended for tried in cycle.searches.values() for ended in tried if ended is Action.RECLAIM]
+    node = Node("n", 8000, 8000, devices=(Device("g", 100),))
+    queues = [
+        Queue(name, quotas={"default": {Resource.GPU_MILLI: Quota(guarantee)}})
+        for name, guarantee in (("hog", 0), ("owner", 1000))
+    ]
+    hog = one_gpu("hog", Replica("hog", ReplicaState.RUNNING, "n", (DeviceUse("g"),)))
+    engine = Engine(Snapshot(1000, (node,), tuple(queues), (hog, one_gpu("owner", Replica("owner")))))
+    with engine.played(1000, [Action.RECLAIM]) as (cycle,):
+        assert {work.name for work in cycle.board.moved()} == {"hog", "owner"}
+        assert cycle.searches == {}
