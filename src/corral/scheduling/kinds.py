@@ -84,12 +84,12 @@ class Lines:
 
 def kind_of(work: WorkState) -> Kind | None:
     """The kind of a workload of which nothing runs yet and everything starts together; None for others."""
-    workload, slots = work.workload, work.slots
+    workload, slots, count = work.workload, work.slots, len(work.slots)
     request, group = slots[0].request, slots[0].group
-    if len(work.leaves) != 1 or work.groups[0] is not group or group.minimum != len(slots):
+    if len(work.leaves) != 1 or work.groups[0] is not group or group.minimum != count:
         return None
     # Neighbours may tie it to others, now or later.
-    if workload.labels or request.request.affinity or work.bond is not None:
+    if workload.labels or request.affinity or work.bond is not None:
         return None
     if workload.preemption_delay_seconds:
         return None
@@ -97,7 +97,7 @@ def kind_of(work: WorkState) -> Kind | None:
         if slot.base is not None or slot.succeeded or slot.request is not request:
             return None
     timed = (workload.runtime_limit_seconds or workload.runtime_estimate_seconds) is not None
-    return Kind(work.priority, request.index, len(slots), group.preemptible, timed)
+    return Kind(work.priority, request.index, count, group.preemptible, timed)
 
 
 def said_seconds(work: WorkState) -> int | None:

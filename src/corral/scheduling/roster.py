@@ -115,7 +115,7 @@ class Roster:
         """Puts all workloads of a pool on its new board."""
         resting: dict[str, list[Rest]] = {}
         for workload in workloads:
-            rest = self._rest_of(workload)
+            rest = None if workload.running_since is None else self._rest_of(workload)
             if rest is None:
                 self.put(self.read(workload))
                 continue

@@ -121,16 +121,19 @@ class KnowingLine:
             self._period = period
             if self._passed and not alone:
                 self._start_anew()
-        if self.last_is_known():
-            assert self.came is not None
-            self._passed.add(self._standing(self.came))
+        row = self.came
+        if row is not None and row.known_from != NOBODY and self.last_is_known():
+            self._passed.add(self._standing(row))
         if self._passed or self._has_stale:
             self._skip()
         self._is_past = True
 
     def last_is_known(self) -> bool:
         """Whether the one that came last is known to fail."""
-        return self.came is not None and self._last is not None and self.came.knows(self._last)
+        row = self.came
+        if row is None or row.known_from == NOBODY:
+            return False
+        return self._last is not None and row.knows(self._last)
 
     def push(self, work: WorkState) -> None:
         """It comes again, for more."""
