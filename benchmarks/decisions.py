@@ -6,7 +6,7 @@ values is counted, reading JSON is not; the least of three runs. `benchmarks.vic
 that take from others. The cases "quiet" and "one-change" are an engine that keeps its state while 100,000
 workloads run: a full cycle that finds nothing to do, and one after a workload ended and another arrived.
 "crowd" and "crowd-bare" are one that keeps it while 10,000 wait in a hundred queues for a full cluster, with
-the reasons of each and without. Each case runs in a process of its own, so that its peak of memory is its own.
+the reasons of each and without. Each case runs in a process of its own, so its peak of memory is its own.
 """
 
 from __future__ import annotations
