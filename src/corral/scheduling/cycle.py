@@ -59,7 +59,7 @@ class Cycle:
 
     def _begin(self, now: int) -> None:
         self.now = now
-        self.lists = Lists(self.pending, self.works_in)
+        self.lists = Lists(self.roster)
         self.searches: dict[WorkState, dict[Action, SearchResult]] = {}
         self.taken_for: dict[Slot, tuple[Action, str | None]] = {}
         self.takings: dict[WorkState, list[Slot]] = {}  # by taker
@@ -221,7 +221,7 @@ class Cycle:
 
     def pending(self) -> list[WorkState]:
         """Workloads that could get more, without those that this cycle evicted."""
-        return [work for work in self.roster.waiting if not work.evicted_slots and work.chunk() is not None]
+        return self.roster.pending()
 
     def _place_guarded(
         self, chunk: Chunk, guards: list[Guard], mark: int, *, when: When, keep: bool

@@ -5,11 +5,12 @@ A trial that fails leaves the board as it was, so the lists stay true; what a su
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 
 from corral.core.plans import Action, SearchResult
 from corral.core.resources import Amount
 from corral.scheduling.order import WorkKey, work_key
+from corral.scheduling.roster import Roster
 from corral.scheduling.tree import QueueState
 from corral.scheduling.work import Chunk, WorkState
 
@@ -19,15 +20,10 @@ Giving = tuple[VictimKey, Chunk]
 
 
 class Lists:
-    """`pending` has everything with a next chunk before anything was taken."""
+    """Of the workloads of a roster."""
 
-    def __init__(
-        self,
-        pending: Callable[[], Iterable[WorkState]],
-        works_in: Callable[[QueueState], Iterable[WorkState]],
-    ) -> None:
-        self._pending = pending
-        self._works_in = works_in
+    def __init__(self, roster: Roster) -> None:
+        self._roster = roster
         self._waiting: dict[QueueState, list[Waiting]] | None = None
         self._giving: dict[QueueState, list[Giving]] = {}
         self._waiting_keys: dict[WorkState, WorkKey] = {}
@@ -44,7 +40,7 @@ class Lists:
         """By leaf queue the workloads with a next chunk, in the normal order."""
         if self._waiting is None:
             self._waiting = {}
-            for work in self._pending():
+            for work in self._roster.pending():
                 key = self._waiting_keys[work] = work_key(work)
                 self._waiting.setdefault(work.queue, []).append((key, work))
             for entries in self._waiting.values():
@@ -56,8 +52,8 @@ class Lists:
         known = self._giving.get(leaf)
         if known is None:
             known = self._giving[leaf] = []
-            youngest_name_first = sorted(self._works_in(leaf), key=lambda work: work.name, reverse=True)
-            for rank, work in enumerate(youngest_name_first):
+            by_name = sorted(self._roster.in_queue(leaf), key=lambda work: work.name, reverse=True)
+            for rank, work in enumerate(by_name):
                 self._ranks[work] = rank
                 if (entry := self._first_victim(work)) is not None:
                     known.append(entry)

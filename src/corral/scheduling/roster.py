@@ -62,6 +62,10 @@ class Roster:
         """A workload by its name; None if it is in another pool."""
         return self._wake(name) or self._awake.get(name)
 
+    def pending(self) -> list[WorkState]:
+        """Those that could get more, without those that this cycle evicted."""
+        return [work for work in self.waiting if not work.evicted_slots and work.chunk() is not None]
+
     def in_queue(self, leaf: QueueState) -> Mapping[WorkState, None]:
         """The workloads of a leaf queue, awake."""
         for rest in list(self._resting.of(leaf)):
