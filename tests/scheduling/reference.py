@@ -32,7 +32,7 @@ def take_for(
     if cycle.guarantee_refusal(chunk) is not None:
         return SearchResult.NOT_ALLOWED
     for leaf in candidates.leaves:
-        cycle.works_in(leaf)  # nobody rests
+        cycle.roster.in_queue(leaf)  # nobody rests
     works = [work for leaf in candidates.leaves for work in candidates.awake(leaf)]
     order = victim_order(cycle, works, candidates)
     if by_replicas(cycle, action, chunk, order, judge):

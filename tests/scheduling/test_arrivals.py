@@ -34,9 +34,7 @@ def counted(engine: Engine, pool: str = "default") -> tuple[dict[WorkClass, int]
 
 
 def engine_of(planner: LivePlanner) -> Engine:
-    engine = planner._engine
-    assert engine is not None
-    return engine
+    return planner._known()
 
 
 def test_every_replica_that_comes_counts_once_and_a_question_does_not() -> None:

@@ -29,6 +29,15 @@ def states(*queues: Queue) -> dict[str, QueueState]:
     return Tree(queues, "default").by_name
 
 
+def equals(*names: str) -> Tree:
+    """Queues without a guarantee that want much of everything."""
+    quota = Quota(0)
+    tree = Tree([queue(name, gpu=quota, cpu=quota, memory=quota) for name in names], "default")
+    for state in tree.by_name.values():
+        state.asked[:] = [99_000] * 3
+    return tree
+
+
 def test_new_queue_holds_asks_and_owns_nothing() -> None:
     made = states(queue("a"))["a"]
     for numbers in (made.allocated, made.pinned, made.asked, made.fair, made.allocatable):
@@ -215,10 +224,7 @@ def test_children_divide_what_their_parent_got_in_every_resource() -> None:
 
 
 def test_only_gpus_are_divided_in_the_unit_of_the_pool() -> None:
-    quota = Quota(0)
-    tree = Tree([queue(name, gpu=quota, cpu=quota, memory=quota) for name in "ab"], "default")
-    for state in tree.by_name.values():
-        state.asked[:] = [99_000] * 3
+    tree = equals(*"ab")
     tree.divide(Amount(3000, 3001, 3001), 1000, 0)
     assert tree.by_name["a"].fair == [2000, 1501, 1501]
     assert tree.by_name["b"].fair == [1000, 1500, 1500]
@@ -308,10 +314,7 @@ def test_equal_siblings_are_told_apart_by_name_whatever_is_below_them() -> None:
 
 
 def test_millicores_and_mebibytes_are_divided_one_by_one() -> None:
-    quota = Quota(0)
-    tree = Tree([queue(name, gpu=quota, cpu=quota, memory=quota) for name in "abc"], "default")
-    for state in tree.by_name.values():
-        state.asked[:] = [99_000] * 3
+    tree = equals(*"abc")
     tree.divide(Amount(3000, 3, 3), 1000, 0)
     assert [tree.by_name[name].fair for name in "abc"] == [[1000, 1, 1]] * 3
 

@@ -29,7 +29,7 @@ class Arrivals:
     """Knows what arrived before, and is told of the rest."""
 
     def __init__(self, engine: Engine, before: Iterable[Arrived] = ()) -> None:
-        self._engine = engine
+        self.engine = engine
         self._mixes: dict[str, Mix] = {}
         came: dict[str, list[WorkClass]] = {}
         went = Counter[str]()
@@ -44,12 +44,12 @@ class Arrivals:
         """These are new to the engine, and those are about to leave it for good."""
         arrived: dict[str, list[WorkClass]] = {}
         for workload in came:
-            pool = self._engine.wanted_in(workload)
+            pool = self.engine.wanted_in(workload)
             if pool is not None:
                 arrived.setdefault(pool, []).extend(map(work_class, requests_of(workload)))
         left = Counter[str]()
         for workload in went:
-            pool = self._engine.wanted_in(workload)
+            pool = self.engine.wanted_in(workload)
             if pool is not None:
                 left[pool] += sum(1 for _ in replicas_of(workload))
         self._count(arrived, left)
@@ -61,8 +61,8 @@ class Arrivals:
             known = self._mixes.get(pool, Mix())
             self._mixes[pool], due = after(known, came.get(pool, ()), went.get(pool, 0))
             if due or learn:
-                self._mixes[pool] = self._engine.learn(pool, self._mixes[pool])
-                self._engine.set_mix(pool, self._mixes[pool])
+                self._mixes[pool] = self.engine.learn(pool, self._mixes[pool])
+                self.engine.set_mix(pool, self._mixes[pool])
 
 
 def _one(arrived: Arrived) -> Workload:

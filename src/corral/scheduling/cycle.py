@@ -1,6 +1,6 @@
 """One pool: board, queue tree and workloads, kept between cycles, and what every action of a cycle shares."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 
 from corral.core.mixes import Mix
 from corral.core.nodes import Node, Pool
@@ -150,10 +150,6 @@ class Cycle:
     def works(self) -> Iterable[WorkState]:
         """All workloads, in no particular order: what depends on an order sorts."""
         return self.roster
-
-    def works_in(self, leaf: QueueState) -> Mapping[WorkState, None]:
-        """The workloads of a leaf queue, in no particular order."""
-        return self.roster.in_queue(leaf)
 
     def resting(self, leaf: QueueState) -> Collection[Rest]:
         """Those of a leaf queue that simply run, as long as nobody asks for more of them."""

@@ -84,14 +84,12 @@ class LivePlanner:
     """Knows nothing until it is told everything."""
 
     def __init__(self) -> None:
-        self._engine: Engine | None = None
-        self._arrivals: Arrivals | None = None
+        self._arrivals: Arrivals | None = None  # with the engine that they are told to
 
     def answer(self, question: Question) -> Answer:
         match question:
             case Load():
-                self._engine = Engine(question.snapshot)
-                self._arrivals = Arrivals(self._engine, question.arrived)
+                self._arrivals = Arrivals(Engine(question.snapshot), question.arrived)
                 return None
             case Changes():
                 self._change(question)
@@ -104,8 +102,11 @@ class LivePlanner:
                 return self._tell(question.workload, question.now)
 
     def _known(self) -> Engine:
-        assert self._engine is not None, "the planner is loaded before it is asked"
-        return self._engine
+        return self._counted().engine
+
+    def _counted(self) -> Arrivals:
+        assert self._arrivals is not None, "the planner is loaded before it is asked"
+        return self._arrivals
 
     def _change(self, changes: Changes) -> None:
         """Queues before the work in them, and work before the nodes that it leaves."""
@@ -122,8 +123,7 @@ class LivePlanner:
             engine.set_workload(workload)
         for workload in went:
             engine.drop_workload(workload.name)
-        if self._arrivals is not None:
-            self._arrivals.change(came, went)
+        self._counted().change(came, went)
         for name in changes.gone_nodes:
             engine.drop_node(name)
         if changes.holds is not None:
