@@ -61,6 +61,21 @@ def test_programs_that_are_missing_are_named_with_their_package(corral: Corral, 
     assert check(shown, "Node")["remedy"] == "Install Node 20 or newer."
 
 
+def test_uv_comes_with_corral_and_is_named_as_needed(corral: Corral, tmp_path: Path) -> None:
+    shown = corral("doctor", "--json", PATH=str(tmp_path), CORRAL_PORT=str(free_port()))
+    found = check(shown, "uv")
+    assert (found["section"], found["state"]) == ("This machine", "ok")
+
+
+def test_without_uv_doctor_says_what_cannot_be_done_and_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(checks, "find_uv", lambda: None)
+    (found,) = (each for each in checks.machine_checks() if each.name == "uv")
+    assert (found.state, found.found) == ("warn", "not installed: no runtime can be built")
+    assert found.remedy.endswith("-m pip install uv")
+
+
 def test_a_taken_port_keeps_corral_from_running(corral: Corral, tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

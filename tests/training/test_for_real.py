@@ -1,6 +1,7 @@
 """Examples on this machine: real processes in real sandboxes, with the SDK that Corral puts there."""
 
 import json
+import shutil
 import zipfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -156,6 +157,18 @@ async def test_built_runtime_is_used_read_only_and_goes_with_its_build(
     refused = await local.reach("work-2-0", RunPhase.ENDED)
     assert refused.ending is Ending.REFUSED
     assert "runtime is no longer there" in refused.detail
+
+
+async def test_runtime_is_built_where_no_uv_is_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # One that does nothing hides any that the machine may have.
+    shutil.copy("/bin/false", tmp_path / "uv")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/sbin:/usr/bin:/sbin:/bin")
+    (tmp_path / "given").mkdir()
+    wheel(tmp_path / "given")
+    async with local_place() as place:
+        await build(place, tmp_path / "given", "demo @ file:///workspace/demo-1.0-py3-none-any.whl")
 
 
 HOSTILE = """

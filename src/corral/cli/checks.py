@@ -17,6 +17,7 @@ from typing import Literal
 from corral.accelerators.machine import detect_machine
 from corral.engines.local import probe
 from corral.engines.local.group_bases import missing_limits
+from corral.engines.local.tools import find_uv
 from corral.server.lock import running_corral
 from corral.server.ports import PortError, listen, listeners_on
 from corral.server.settings import Settings
@@ -51,6 +52,7 @@ def machine_checks() -> Iterable[Check]:
     yield _console()
     yield _sandbox()
     yield _cgroups()
+    yield _uv()
     yield from _machine()
 
 
@@ -66,7 +68,6 @@ def settings_checks(settings: Settings) -> Iterable[Check]:
 
 def development_checks() -> Iterable[Check]:
     """What only building and testing Corral needs."""
-    yield _program("uv", "builds the environment", "pip install uv")
     yield _node()
     yield _program("gcc", "compiles a driver for the tests", "apt install gcc")
     yield _chromium()
@@ -115,6 +116,14 @@ def _cgroups() -> Check:
         return Check("cgroups", "ok", "version 2")
     hybrid = " (version 2 beside it)" if (root / "unified").is_dir() else ""
     return Check("cgroups", "ok", f"version 1{hybrid}")
+
+
+def _uv() -> Check:
+    found = find_uv()
+    if found is not None:
+        return Check("uv", "ok", f"{_version(str(found), '--version')} ({found})")
+    remedy = f"Install it where Corral is installed: {sys.executable} -m pip install uv"
+    return Check("uv", "warn", "not installed: no runtime can be built", remedy)
 
 
 def _how_to_get_them() -> str:

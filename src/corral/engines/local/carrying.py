@@ -82,7 +82,7 @@ def _prepare(house: House, spec: Spec, starts: Sequence[Start]) -> str | None:
         if spec.runtime is not None and not Path(spec.runtime).is_dir():
             return "its runtime is no longer there: build it again"
         if task.builds and house.ground.tools.uv is None:
-            return "uv is not installed where Corral runs, and environments are built with it"
+            return "uv, which builds runtimes, is missing where Corral runs: corral doctor says how to get it"
     except (BadUpload, TooManyPeople) as error:
         return str(error)
     except OSError as error:

@@ -4,13 +4,9 @@ Both are shown at a path of the data directory and nothing else of where they ar
 server's own environment. Without a sandbox, links at the same path lead there.
 """
 
-import os
-import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-
-_ELF = b"\x7fELF"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +26,7 @@ def lay_out(data: Path) -> Tools:
         directory.mkdir(mode=0o755, exist_ok=True)
         directory.chmod(0o755)
     shown = [(_sdk(), python / "corral_sdk")]
-    uv = _uv()
+    uv = find_uv()
     if uv is not None:
         shown.append((uv, programs / "uv"))
     for source, place in shown:
@@ -47,14 +43,11 @@ def _sdk() -> Path:
     return Path(found.submodule_search_locations[0]).resolve()
 
 
-def _uv() -> Path | None:
-    """The program itself: what is first on PATH may be a script that looks for it."""
-    folders = [f"{sys.prefix}/bin", f"{sys.base_prefix}/bin", *os.environ.get("PATH", "").split(os.pathsep)]
-    for path in (Path(folder, "uv") for folder in folders if folder):
-        try:
-            with path.open("rb") as file:
-                if file.read(len(_ELF)) == _ELF:
-                    return path.resolve()
-        except OSError:
-            continue
-    return None
+def find_uv() -> Path | None:
+    """The copy that Corral depends on, wherever it was installed; another on PATH may be of any age."""
+    try:
+        from uv import find_uv_bin
+
+        return Path(find_uv_bin()).resolve()
+    except (ImportError, FileNotFoundError):
+        return None
