@@ -13,7 +13,7 @@ import pytest
 from corral.core.devices import DeviceUse
 from corral.engines.interface import Ending, Start
 from corral.engines.local import readiness
-from corral.engines.local.people import People, TooManyPeople
+from corral.engines.local.people import People, PeopleUnknown, TooManyPeople
 from tests.engines.local.places import LocalPlace, local_place
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root has a uid for every person")
@@ -38,6 +38,36 @@ def test_uid_is_given_once_and_never_again(tmp_path: Path) -> None:
     with pytest.raises(TooManyPeople):
         again.uid_of("mallory")
     assert [People(tmp_path, first_uid=900).uid_of(name) for name in ("eve", "mallory")] == [302, 900]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", '{"version":1,"uids":{"ada":300,', "[]", '{"version":1}', '{"version":1,"uids":{"ada":7,"ben":7}}'],
+)
+def test_damaged_map_of_people_gives_no_uid_until_it_is_restored(tmp_path: Path, content: str) -> None:
+    people_file = tmp_path / "people.json"
+    assert People(tmp_path, first_uid=300).uid_of("ada") == 300
+    whole = people_file.read_text()
+    people_file.write_text(content)
+    people = People(tmp_path, first_uid=300)
+    for owner in ("ada", "ben"):
+        with pytest.raises(PeopleUnknown, match=r"people\.json"):
+            people.uid_of(owner)
+    assert "Restore people.json from a backup" in (people.problem() or "")
+    assert people_file.read_text() == content
+    people_file.write_text(whole)
+    assert (people.problem(), people.uid_of("ada"), people.uid_of("ben")) == (None, 300, 301)
+
+
+def test_missing_map_beside_homes_is_not_begun_anew(tmp_path: Path) -> None:
+    mine = os.getuid()
+    people = People(tmp_path, first_uid=mine)
+    (tmp_path / "homes" / "ada").mkdir(parents=True)
+    with pytest.raises(PeopleUnknown, match=r"people\.json is missing, and homes has files of people"):
+        people.uid_of("ben")
+    assert not (tmp_path / "people.json").exists()
+    # Of somebody else: made before there was a uid for everyone.
+    assert People(tmp_path, first_uid=mine + 1).uid_of("ben") == mine + 1
 
 
 @AS_ROOT

@@ -1,40 +1,99 @@
-"""One uid per Corral user, for ever: what one left behind never becomes another's."""
+"""One uid per Corral user, for ever: what one left behind never becomes another's.
 
+A map that cannot be read, or that is gone while there are files of people, gives no uid to anybody until it
+is restored: begun anew, it would hand one person's files to another.
+"""
+
+import os
 import threading
 from pathlib import Path
 
+from corral.core.refusals import Unavailable
 from corral.engines.local import records
 
 FIRST_UID = 200_000
 MOST_PEOPLE = 65_536
-_FILE = "people.json"
+FILE = "people.json"
+_REMEDY = f"Restore {FILE} from a backup; docs/local-engine.md says how without one."
+# Where files of people lie, below the data directory.
+_THEIRS = ("homes", "workspaces")
 
 
 class TooManyPeople(Exception):
     """Every uid of the range was given away."""
 
 
+class PeopleUnknown(Unavailable):
+    """Nobody knows which uid belongs to whom: work waits until an administrator has restored the map."""
+
+
 class People:
-    """The map lies in the data directory; it only grows."""
+    """The map lies in the data directory; it only grows. It is read when it is needed first."""
 
     def __init__(self, data: Path, first_uid: int = FIRST_UID, most: int = MOST_PEOPLE) -> None:
         self._data = data
         self._first = first_uid
         self._most = most
         self._lock = threading.Lock()
-        content = records.read(data, _FILE) or {"uids": {}}
-        uids = content["uids"]
-        assert isinstance(uids, dict)
-        self._uids: dict[str, int] = {str(owner): int(uid) for owner, uid in uids.items()}
+        self._uids: dict[str, int] | None = None
 
     def uid_of(self, owner: str) -> int:
         """The uid of this user; the next free one for a new user, written down before it is used."""
         with self._lock:
-            if owner in self._uids:
-                return self._uids[owner]
-            uid = max((self._first - 1, *self._uids.values())) + 1
+            uids = self._known()
+            if owner in uids:
+                return uids[owner]
+            uid = max((self._first - 1, *uids.values())) + 1
             if uid >= self._first + self._most:
                 raise TooManyPeople(f"all {self._most} uids from {self._first} on are given away")
-            records.replace(self._data, _FILE, {"uids": {**self._uids, owner: uid}})
-            self._uids[owner] = uid
+            records.replace(self._data, FILE, {"uids": {**uids, owner: uid}})
+            uids[owner] = uid
             return uid
+
+    def problem(self) -> str | None:
+        """Why nobody gets a uid, in words; None if everybody does."""
+        with self._lock:
+            try:
+                self._known()
+            except PeopleUnknown as unknown:
+                return f"{unknown.detail} {unknown.remedy}"
+            return None
+
+    def _known(self) -> dict[str, int]:
+        if self._uids is None:
+            self._uids = self._read()
+        return self._uids
+
+    def _read(self) -> dict[str, int]:
+        try:
+            content = records.read(self._data, FILE)
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is damaged"
+            raise PeopleUnknown(f"{FILE} cannot be read ({why}): no uid is given.", _REMEDY) from error
+        if content is None:
+            self._check_that_nobody_was_here()
+            return {}
+        match content.get("uids"):
+            case dict(uids) if all(_is_uid(uid) for uid in uids.values()) and _all_different(uids):
+                return {str(owner): uid for owner, uid in uids.items()}
+        raise PeopleUnknown(f"{FILE} is damaged: no uid is given.", _REMEDY)
+
+    def _check_that_nobody_was_here(self) -> None:
+        for kind in _THEIRS:
+            try:
+                entries = list(os.scandir(self._data / kind))
+            except FileNotFoundError:
+                continue
+            for entry in entries:
+                if self._first <= entry.stat(follow_symlinks=False).st_uid < self._first + self._most:
+                    raise PeopleUnknown(
+                        f"{FILE} is missing, and {kind} has files of people: no uid is given.", _REMEDY
+                    )
+
+
+def _is_uid(value: object) -> bool:
+    return isinstance(value, int) and value > 0
+
+
+def _all_different(uids: dict[object, object]) -> bool:
+    return len(set(uids.values())) == len(uids)

@@ -11,12 +11,15 @@ from pathlib import Path
 # Old supervisors live across upgrades: a reader must understand every version that was ever written.
 VERSION = 1
 RECORD_BYTES = 4096
+# Of a text in a record: the rest of it has a fixed size, and both together fit the space that is reserved.
+TEXT_BYTES = 2048
+_SHORT_BYTES = 200
 
 
 def write_once(directory: Path, name: str, content: Mapping[str, object]) -> bool:
     """Writes a file that is never changed; False if it is there already."""
     temporary = directory / f".{name}.{os.getpid()}"
-    _write(temporary, _encode(content))
+    _write(temporary, encode(content))
     try:
         (directory / name).hardlink_to(temporary)
     except FileExistsError:
@@ -30,7 +33,7 @@ def write_once(directory: Path, name: str, content: Mapping[str, object]) -> boo
 def replace(directory: Path, name: str, content: Mapping[str, object]) -> None:
     """Writes a file whose next version takes its place in one step."""
     temporary = directory / f".{name}.{os.getpid()}"
-    _write(temporary, _encode(content))
+    _write(temporary, encode(content))
     temporary.rename(directory / name)
     sync_directory(directory)
 
@@ -48,9 +51,16 @@ def reserve(directory: Path, name: str) -> None:
 
 def fill_reserved(directory: Path, name: str, content: Mapping[str, object]) -> None:
     """Writes the record into the space that was taken for it."""
-    encoded = _encode(content)
+    encoded = encode(content)
     if len(encoded) > RECORD_BYTES:
-        raise ValueError(f"a record of {len(encoded)} bytes is longer than {RECORD_BYTES}")
+        # Whoever made it should have bounded it. How work ended is known all the same, in fewer words.
+        encoded = encode(
+            {
+                key: bounded(value, _SHORT_BYTES) if isinstance(value, str) else value
+                for key, value in content.items()
+                if not isinstance(value, dict)
+            }
+        )
     descriptor = os.open(directory / f".{name}.space", os.O_RDWR | os.O_CLOEXEC)
     try:
         os.pwrite(descriptor, encoded.ljust(RECORD_BYTES), 0)
@@ -72,6 +82,27 @@ def read(directory: Path, name: str) -> dict[str, object] | None:
     return content
 
 
+def bounded(text: str, most_bytes: int = TEXT_BYTES) -> str:
+    """A text that can be stored anywhere and takes at most so many bytes in a record.
+
+    Texts come from programs too: their length in characters says little of what they take encoded, and some
+    characters (half of a pair, NUL) are refused by a database. What cannot be shown is replaced.
+    """
+    shown = "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text[:most_bytes])
+    if _size(shown) <= most_bytes and len(text) <= most_bytes:
+        return shown
+    left = most_bytes - _size("…")
+    for index, one in enumerate(shown):
+        left -= _size(one)
+        if left < 0:
+            return f"{shown[:index]}…"
+    return f"{shown}…"
+
+
+def _size(text: str) -> int:
+    return len(json.dumps(text)) - 2
+
+
 def sync_directory(directory: Path) -> None:
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -80,7 +111,7 @@ def sync_directory(directory: Path) -> None:
         os.close(descriptor)
 
 
-def _encode(content: Mapping[str, object]) -> bytes:
+def encode(content: Mapping[str, object]) -> bytes:
     return json.dumps({"version": VERSION, **content}, separators=(",", ":")).encode()
 
 

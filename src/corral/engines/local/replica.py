@@ -156,7 +156,7 @@ class Supervised:
         record = {
             "run": self.spec.run,
             "ending": ending,
-            "detail": detail[:500],
+            "detail": records.bounded(detail),
             "exit_code": facts.exit_code,
             "signal": facts.signal,
             "out_of_memory": facts.out_of_memory,

@@ -1,6 +1,7 @@
 """From what lies on disk and what a supervisor says to what an engine tells."""
 
 from corral.engines.interface import Ending, Run, RunPhase
+from corral.engines.local import records
 from corral.engines.local.spec import Spec
 from corral.engines.reports import Counters
 
@@ -32,7 +33,7 @@ def from_record(spec: Spec, index: int, record: dict[str, object], noticed: int)
         RunPhase.ENDED,
         noticed if ended is None else ended,
         Ending(str(record["ending"])),
-        str(record["detail"]),
+        records.bounded(str(record["detail"])),
         exit_code=_number(record, "exit_code"),
         signal=_number(record, "signal"),
         out_of_memory=record.get("out_of_memory") is True,
@@ -47,7 +48,7 @@ def from_record(spec: Spec, index: int, record: dict[str, object], noticed: int)
 
 
 def refused_record(run: str, because: str, at: int) -> dict[str, object]:
-    return {"run": run, "ending": Ending.REFUSED.value, "detail": because[:500], "ended": at}
+    return {"run": run, "ending": Ending.REFUSED.value, "detail": records.bounded(because), "ended": at}
 
 
 def lost_record(run: str, because: str, started: int | None, noticed: int) -> dict[str, object]:

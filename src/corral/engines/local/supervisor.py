@@ -32,6 +32,7 @@ from corral.engines.local.visits import Visits
 
 TIME_LIMIT_GRACE_SECONDS = 10
 SHUTDOWN_GRACE_SECONDS = 20
+MOST_COMMANDS_BYTES = 1024 * 1024
 _REMOVE_TRIES = 40
 _REMOVE_PAUSE_SECONDS = 0.005
 
@@ -240,8 +241,9 @@ class Supervisor:
     def _write_down(self, entry: dict[str, object]) -> None:
         line = json.dumps({"version": records.VERSION, "at": self._clock.instant(), **entry})
         with contextlib.suppress(OSError):  # a full disk does not keep work from being told to go
-            os.write(self._journal, line.encode() + b"\n")
-            os.fsync(self._journal)
+            if os.fstat(self._journal).st_size < MOST_COMMANDS_BYTES:
+                os.write(self._journal, line.encode() + b"\n")
+                os.fsync(self._journal)
 
     def _time_is_over(self) -> None:
         late = [replica for replica in self.replicas if not replica.ended and not replica.told_to_go]
