@@ -3,9 +3,10 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help run dev test lint format types imports unit sqlite postgresql api engines stories cli sdk mutants \
-        soak docs browser packaging web api-types console wheel clean
+        soak explore docs browser packaging web api-types console wheel clean
 
 ARGS ?=
+# The runner has the rest that a stage needs made ready.
 STAGE = @tools/prepare python && .venv/bin/python tools/test.py --stream --arguments="$(ARGS)"
 
 help: ## list the targets
@@ -76,16 +77,13 @@ docs: ## checks of the documentation and its examples
 	$(STAGE) docs
 
 browser: ## tests of the console in Chromium
-	@tools/prepare test
-	@.venv/bin/python tools/test.py --stream --arguments="$(ARGS)" browser
+	$(STAGE) browser
 
 packaging: ## install the wheel in an empty environment and start it
-	@tools/prepare test
-	@.venv/bin/python tools/test.py --stream --arguments="$(ARGS)" packaging
+	$(STAGE) packaging
 
 web: ## lint, types, tests, build and size of the console
-	@tools/prepare dev
-	@.venv/bin/python tools/test.py --stream console
+	$(STAGE) console
 
 api-types: ## renew the console's API types after a change of the routes
 	@tools/prepare dev

@@ -2,7 +2,8 @@
 
 Standard library only. A stage is a list of checks; a check is a command that counts as one test, or
 a command that writes a JUnit file whose cases are counted. A stage whose folder does not exist yet
-is not run and not reported.
+is not run and not reported. Each check runs as on a stranger's machine (stranger.py), and each stage
+has what it needs made ready first, so that it runs alone on a fresh clone.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self, TextIO
+
+from stranger import strangers_environment
 
 ROOT = Path(__file__).resolve().parent.parent
 OUTPUT = ROOT / ".cache" / "test"
@@ -58,9 +61,15 @@ class Stage:
     name: str
     checks: tuple[Check, ...]
     needs: tuple[str, ...] = ()
+    prepare: tuple[str, ...] = ()  # words of `tools/prepare stage`
 
     def exists(self) -> bool:
         return all((ROOT / path).exists() for path in self.needs)
+
+    def steps(self) -> tuple[Check, ...]:
+        if not self.prepare:
+            return self.checks
+        return (Check("prepare", ("tools/prepare", "stage", *self.prepare), prepares=True), *self.checks)
 
 
 @dataclass
@@ -95,6 +104,7 @@ def npm_check(name: str, script: str, *options: str, junit: bool = False) -> Che
 
 
 def stages() -> list[Stage]:
+    console = ("node-modules", "console")
     elsewhere = [f"--ignore=tests/{folder}" for folder in OWN_STAGE]
     with_database = [*elsewhere, *(f"--ignore=tests/{folder}" for folder in WITHOUT_DATABASE)]
     return [
@@ -118,45 +128,64 @@ def stages() -> list[Stage]:
                 npm_check("bundle size", "size"),
             ),
             ("web/package.json",),
+            ("node-modules",),
         ),
         Stage(
             "unit",
             (pytest_check("pytest", ["tests"], *elsewhere, "-m", "not sqlite and not postgresql"),),
+            prepare=("sandbox", "compiler", *console),
         ),
         Stage(
             "sqlite",
             (pytest_check("pytest", ["tests"], *with_database, "-m", "sqlite"),),
             ("src/corral/store",),
+            ("sandbox", *console),
         ),
         Stage(
             "postgresql",
             (pytest_check("pytest", ["tests"], *with_database, "-m", "postgresql"),),
             ("src/corral/store",),
+            ("postgresql", "sandbox", *console),
         ),
         Stage(
             "engines",
             (pytest_check("pytest", ["tests/engines", "tests/security/hostile"]),),
             ("tests/engines",),
+            ("sandbox", "compiler", "network"),
         ),
         Stage(
             "stories",
             # They start a Corral each, and most of their time they wait for it.
             (pytest_check("pytest", ["tests/stories", "tests/chaos"]),),
             ("tests/stories",),
+            ("sandbox",),
         ),
-        Stage("cli", (pytest_check("pytest", ["tests/cli"], "--dist=loadfile"),), ("tests/cli",)),
-        Stage("sdk", (pytest_check("pytest", ["tests/sdk"], workers=1),), ("tests/sdk",)),
-        Stage("docs", (pytest_check("pytest", ["tests/docs"], workers=1),), ("tests/docs",)),
+        Stage(
+            "cli",
+            (pytest_check("pytest", ["tests/cli"], "--dist=loadfile"),),
+            ("tests/cli",),
+            ("postgresql", "sandbox", *console),
+        ),
+        Stage("sdk", (pytest_check("pytest", ["tests/sdk"], workers=1),), ("tests/sdk",), ("sandbox",)),
+        Stage(
+            "docs",
+            (pytest_check("pytest", ["tests/docs"], workers=1),),
+            ("tests/docs",),
+            ("sandbox", *console),
+        ),
         Stage(
             "browser",
-            (
-                Check("build", ("tools/prepare", "console"), prepares=True),
-                # Half of its time a test waits for the page; a third one uses it.
-                pytest_check("pytest", ["tests/browser"], "--dist=loadfile", workers=3),
-            ),
+            # Half of its time a test waits for the page; a third one uses it.
+            (pytest_check("pytest", ["tests/browser"], "--dist=loadfile", workers=3),),
             ("tests/browser", "web/package.json"),
+            ("browser", "sandbox", *console),
         ),
-        Stage("packaging", (pytest_check("pytest", ["tests/packaging"], workers=1),), ("tests/packaging",)),
+        Stage(
+            "packaging",
+            (pytest_check("pytest", ["tests/packaging"], workers=1),),
+            ("tests/packaging",),
+            ("sandbox", *console),
+        ),
     ]
 
 
@@ -179,20 +208,20 @@ class Progress:
 
 def run_command(command: Sequence[str], log: Path, progress: Progress, label: str, *, stream: bool) -> int:
     """The command's exit code; its output goes to the log, and to the terminal when streaming."""
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    environment |= {"UV_PYTHON_DOWNLOADS": "never", "PYTHONUNBUFFERED": "1", "CI": os.environ.get("CI", "1")}
     timed_out = threading.Event()
 
     def give_up(process: subprocess.Popen[str]) -> None:
         timed_out.set()
         stop_group(process)
 
+    always = {"UV_PYTHON_DOWNLOADS": "never", "PYTHONUNBUFFERED": "1", "CI": os.environ.get("CI", "1")}
     with (
+        strangers_environment() as environment,
         log.open("w", encoding="utf-8") as written,
         subprocess.Popen(
             command,
             cwd=ROOT,
-            env=environment,
+            env=environment | always,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -287,7 +316,7 @@ def run_stage(stage: Stage, prefix: str, arguments: Sequence[str], *, stream: bo
     result = Result(stage)
     progress = Progress(prefix, live=sys.stdout.isatty() and not stream)
     started = time.monotonic()
-    for check in stage.checks:
+    for check in stage.steps():
         count = run_check(stage, check, arguments, progress, stream=stream)
         result.count += count
         if count.failed:

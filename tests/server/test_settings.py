@@ -116,6 +116,7 @@ def test_unknown_keys_are_refused_with_the_nearest_name(home: Path) -> None:
 
 def test_variables_of_the_client_and_of_kubernetes_are_no_settings() -> None:
     environ = {"CORRAL_URL": "http://x", "CORRAL_TOKEN": "t", "CORRAL_SERVICE_HOST": "10.0.0.1"}
+    environ |= {"CORRAL_CACHE": "/somewhere"}
     assert load_settings({}, environ | {"CORRAL_PORT_8710_TCP": "tcp://10.0.0.1:8710"}).settings.port == 8710
     assert "Kubernetes" in problem({}, {"CORRAL_PORT": "tcp://10.0.0.1:8710"}).reason
 

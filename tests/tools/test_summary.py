@@ -1,6 +1,5 @@
 """`make test` counts honestly: what breaks outside a test case is a failure too."""
 
-import importlib.util
 import re
 import sys
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any, Protocol
 
 import pytest
 
-_FILE = Path(__file__).parents[2] / "tools" / "test.py"
+_TESTS = Path(__file__).parents[1]
 _REPORT = """<testsuites><testsuite>
   <testcase name="a"/><testcase name="b"/>
   <testcase name="c"><failure message="no"/></testcase>
@@ -20,17 +19,6 @@ _REPORT = """<testsuites><testsuite>
 
 class RunStage(Protocol):
     def __call__(self, program: str, *, junit: bool = False) -> Any: ...
-
-
-@pytest.fixture(scope="module")
-def runner() -> ModuleType:
-    specification = importlib.util.spec_from_file_location("corral_test_runner", _FILE)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[module.__name__] = module  # dataclasses look their module up
-    specification.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
@@ -91,7 +79,7 @@ def test_what_the_stages_of_databases_leave_out_uses_none(runner: ModuleType) ->
     asks = re.compile(
         r"^(?:async )?def test_[^)]*\b(?:database\w*|app|admin|campus|ground)\s*:", re.MULTILINE
     )
-    places = [_FILE.parents[1] / "tests" / place for place in runner.WITHOUT_DATABASE]
+    places = [_TESTS / place for place in runner.WITHOUT_DATABASE]
     files = [file for place in places for file in (place.rglob("*.py") if place.is_dir() else (place,))]
     assert len(files) > len(places)
     assert [file.name for file in files if asks.search(file.read_text(encoding="utf-8"))] == []

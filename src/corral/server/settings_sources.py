@@ -21,7 +21,7 @@ _PATH_KEYS = ("home", "tls_certificate", "tls_key")
 
 # Names with our prefix that are no settings: the client's, the file's place, the test suite's, and what
 # Kubernetes puts into every container that lives beside a service named `corral`.
-_OTHER_VARIABLES = re.compile(r"CORRAL_(URL|TOKEN|CA_FILE|CONFIG|TEST_.*|SERVICE_.*|PORT_\d.*)")
+_OTHER_VARIABLES = re.compile(r"CORRAL_(URL|TOKEN|CA_FILE|CACHE|CONFIG|TEST_.*|SERVICE_.*|PORT_\d.*)")
 
 
 @dataclass(frozen=True)
