@@ -67,7 +67,11 @@ def copy_distribution(name: str, target: Path) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="the tests themselves run as an ordinary user")
 @pytest.mark.parametrize(
     "names",
-    ["test_engine", "test_life test_visits", "test_impostor test_disk test_restart test_people"],
+    [
+        "test_engine",
+        "test_life test_visits",
+        "test_impostor test_disk test_restart test_people test_user_files",
+    ],
 )
 def test_everything_holds_for_an_ordinary_user(copied: Path, place: Installed, names: str) -> None:
     files = [f"tests/engines/local/{name}.py" for name in names.split()]

@@ -116,3 +116,9 @@ def test_an_old_bubblewrap_and_a_hidden_proc_are_told_apart() -> None:
 
 def trial(cage: Cage) -> str:
     return str(cage.place.directory / "corral" / "engines" / "local" / "trial.py")
+
+
+def test_a_kernel_without_openat2_is_named() -> None:
+    problem = explain(Failure("files", "the kernel has no openat2: Corral needs Linux 5.6 or newer"), ROOT)
+    assert "openat2" in problem.found
+    assert "Linux 5.6" in problem.remedy

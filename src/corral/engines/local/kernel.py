@@ -1,6 +1,7 @@
 """The few system calls that Python 3.11 has no function for."""
 
 import ctypes
+import errno
 import os
 from pathlib import Path
 
@@ -27,10 +28,18 @@ _SET_NO_NEW_PRIVILEGES = 38
 _AMBIENT = 47
 _AMBIENT_CLEAR_ALL = 4
 
+_OPENAT2_NUMBER = 437  # on every machine
+_NO_MAGIC_LINKS, _NO_LINKS, _BENEATH = 0x02, 0x04, 0x08
+_OPEN_TRIES = 1000
+
 _CAPABILITY_VERSION = 0x20080522
 _CLONE_NUMBERS = {"x86_64": 56, "aarch64": 220}
 _CLONE_PARENT = 0x00008000
 _SIGCHLD = 17
+
+
+class _OpenHow(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
 
 class _FilterProgram(ctypes.Structure):
@@ -99,6 +108,28 @@ def fork_beside() -> int:
     """Forks a child of this process's parent, in the pid namespace joined last. The child must exec soon."""
     number = _CLONE_NUMBERS[os.uname().machine]
     return _succeed(_LIBRARY.syscall(number, _CLONE_PARENT | _SIGCHLD, 0, 0, 0, 0), "fork")
+
+
+def open_beneath(directory: int, path: str, flags: int, mode: int = 0) -> int:
+    """Opens what is at `path` below an open directory. No link is followed and no `..` leads above it.
+
+    OSError as `os.open` raises it: ELOOP where a component is a link, EXDEV where the path leads out.
+    """
+    how = _OpenHow(flags | os.O_CLOEXEC, mode, _BENEATH | _NO_LINKS | _NO_MAGIC_LINKS)
+    name, size = os.fsencode(path), ctypes.sizeof(how)
+    if b"\0" in name:
+        raise OSError(errno.EINVAL, "a path has no zero byte", path)
+    for _ in range(_OPEN_TRIES):
+        opened = _LIBRARY.syscall(_OPENAT2_NUMBER, directory, name, ctypes.byref(how), size)
+        if opened >= 0:
+            return int(opened)
+        number = ctypes.get_errno()
+        # EAGAIN: something was renamed meanwhile, and the kernel cannot say whether `..` stayed inside.
+        if number not in (errno.EAGAIN, errno.EINTR):
+            break
+    if number == errno.ENOSYS:
+        raise OSError(number, "the kernel has no openat2: Corral needs Linux 5.6 or newer", path)
+    raise OSError(number, os.strerror(number), path)
 
 
 def _prctl(what: str, option: int, *values: object) -> None:

@@ -42,7 +42,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Where the trial ended: at programs, namespaces, sandbox or inside."""
+    """Where the trial ended: at files, programs, namespaces, sandbox or inside."""
 
     step: str
     said: str
@@ -88,6 +88,9 @@ def look_at_rights() -> Facts:
 def explain(failure: Failure, facts: Facts) -> Problem:
     """The likeliest cause first; what the program said stays part of the answer."""
     said = _last_line(failure.said)
+    if failure.step == "files":
+        remedy = "Use Linux 5.6 or newer; in a container, a seccomp profile that allows openat2."
+        return Problem(f"users' files cannot be opened safely: {said}", remedy)
     if failure.step == "programs":
         missing = "bubblewrap" if "bwrap" in said else "util-linux"
         return Problem(said.partition(":")[0], f"apt install {missing}")

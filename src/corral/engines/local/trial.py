@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[3]))
 
-from corral.engines.local import launch
+from corral.engines.local import launch, user_files
 from corral.engines.local.namespaces import NamespaceFailed, open_attempt
 from corral.engines.local.sandbox import Mode, Sandbox, SandboxRefused, base_environment, look_at_host
 
@@ -33,6 +33,11 @@ def _try(directory: str) -> dict[str, object]:
         Path(directory, name).mkdir()
         # Under the server's umask nobody else could enter it.
         os.chown(Path(directory, name), uid, gid)
+    try:
+        with user_files.opened_directory(directory) as opened:
+            user_files.status(opened, "workspace")
+    except OSError as error:
+        return {"step": "files", "said": error.strerror or str(error)}
     try:
         host = look_at_host()
     except SandboxRefused as refused:
