@@ -128,3 +128,10 @@ async def test_new_key_seals_everything_anew_and_the_old_one_can_go(campus: Camp
     (row,) = await campus.database.read(rows)
     assert (row.user_id, Keyring([new]).decrypt(row.sealed, f"secret:{row.id}")) == (user, VALUE)
     assert base64.b64encode(new).decode() not in row.key
+
+
+async def test_a_secret_of_very_many_lines_is_refused(ground: Ground) -> None:
+    """Each line is looked for in the output by itself."""
+    answer = await ground.campus.admin.put("/me/secrets/list", {"value": "\n".join(["abcdefgh"] * 601)})
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "body.value")
+    assert "at most 600 lines" in answer.json()["errors"][0]["message"]

@@ -67,6 +67,7 @@ from corral.usage.samples.sampler import Samples, open_samples
 from corral.workloads.entering import connection_places, session_places
 from corral.workloads.entering import routes as entering_routes
 from corral.workloads.following import WorkloadsFollow
+from corral.workloads.masker import Masker
 from corral.workloads.output_routes import log_places
 from corral.workloads.output_routes import router as output_router
 from corral.workloads.routes import router as workloads_router
@@ -141,7 +142,7 @@ def create_app(parts: Parts) -> FastAPI:
     samples = open_samples(database, _retention(settings))
     app.state.usage = UsageContext(samples, see_workload=find_workload)
     app.state.counted = Counted()
-    app.state.log_places = log_places()
+    app.state.log_places, app.state.masker = log_places(), Masker()
     app.state.session_places, app.state.connection_places = session_places(), connection_places()
     keeping = Keeping(settings.ended_work_days, settings.deleted_work_days)
     app.state.loops = [
@@ -176,6 +177,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         stack.push_async_callback(access.seen.flush, database)
         stack.push_async_callback(app.state.usage.samples.close)
+        stack.callback(app.state.masker.close)
         for withdraw in _publish(app.state.counted, app.state.usage.samples):
             stack.callback(withdraw)
         await database.listen()

@@ -3,12 +3,27 @@
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
+from pydantic_core import PydanticCustomError
 
 from corral.api.models import Id, Input, Instant, Output, storable
 from corral.training.tables import NAME_LENGTH
 
 # Through a shell's environment: the kernel takes 128 KiB for one variable.
 MOST_SECRET_LENGTH = 32 * 1024
+
+# Each line is looked for in the output by itself: a key file of the greatest length has fewer.
+MOST_SECRET_LINES = 600
+
+
+def _few_lines(value: str) -> str:
+    if len(value.splitlines()) > MOST_SECRET_LINES:
+        raise PydanticCustomError(
+            "lines",
+            "A secret has at most {most} lines: give a file as an upload.",
+            {"most": MOST_SECRET_LINES},
+        )
+    return value
+
 
 SecretName = Annotated[
     str,
@@ -17,7 +32,10 @@ SecretName = Annotated[
 ]
 Requirement = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f]+$")]
 SecretValue = Annotated[
-    str, StringConstraints(min_length=1, max_length=MOST_SECRET_LENGTH), AfterValidator(storable)
+    str,
+    StringConstraints(min_length=1, max_length=MOST_SECRET_LENGTH),
+    AfterValidator(storable),
+    AfterValidator(_few_lines),
 ]
 RuntimeState = Literal["defined", "building", "ready", "failed"]
 

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 
 from sqlalchemy import select
 
@@ -18,6 +19,7 @@ from corral.engines.interface import Engine
 from corral.store.database import Database, Transaction
 from corral.workloads import sight
 from corral.workloads.machine import Phase
+from corral.workloads.masker import Masker, part_limit
 from corral.workloads.masking import masked, reach, unfinished_character, unfinished_secret
 from corral.workloads.runs import run_name
 from corral.workloads.states import OVER
@@ -43,6 +45,7 @@ class Place:
     run: str | None
     ended: bool
     secrets: tuple[bytes, ...] = ()
+    reader: str = ""  # who looks at it
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +93,14 @@ def find_place(
     assert one is not None, "an attempt has all its replicas"
     run = None if one.phase == Phase.GRANTED else run_name(workload_id, chosen, number)
     secrets = tuple(masks(transaction, workload_id))
-    return Place(workload_id, chosen, number, run, one.phase == Phase.ENDED, secrets)
+    return Place(workload_id, chosen, number, run, one.phase == Phase.ENDED, secrets, caller.user_id)
 
 
-async def read_part(engine: Engine, place: Place, after: int, limit: int) -> Part:
+async def read_part(engine: Engine, masker: Masker, place: Place, after: int, limit: int) -> Part:
     """At most `limit` bytes from `after` on, as they may be shown."""
     if place.run is None:
         return Part(b"", after, after, after, ended=place.ended)
-    margin = reach(place.secrets)
+    limit, margin = part_limit(limit, len(place.secrets)), reach(place.secrets)
     try:
         chunk = await engine.logs(place.run, after, limit + margin)
         before = b""
@@ -111,12 +114,9 @@ async def read_part(engine: Engine, place: Place, after: int, limit: int) -> Par
     except NotFound:
         # It has not begun there yet, or nothing of it is kept any more.
         return Part(b"", after, after, after, ended=place.ended)
-    data, usable = chunk.data, min(len(chunk.data), limit)
-    if not last:
-        usable = min(usable, len(data) - unfinished_secret(before + data, place.secrets))
-    shown = masked(before + data, place.secrets)[len(before) :]
-    if usable < len(data) or not last:
-        usable -= unfinished_character(shown[:usable])
+    data = chunk.data
+    show = partial(_shown, before, data, place.secrets, limit, last=last)
+    shown, usable = await masker.run(place.reader, show) if place.secrets else show()
     if not usable and data and await _is_gap(engine, place.run, chunk.next):
         usable = len(data)  # the rest of it was not kept
     return Part(
@@ -129,9 +129,23 @@ async def read_part(engine: Engine, place: Place, after: int, limit: int) -> Par
     )
 
 
+def _shown(
+    before: bytes, data: bytes, secrets: Sequence[bytes], limit: int, *, last: bool
+) -> tuple[bytes, int]:
+    """The data masked, and how many bytes of it may be handed out now."""
+    usable = min(len(data), limit)
+    if not last:
+        usable = min(usable, len(data) - unfinished_secret(before + data, secrets))
+    shown = masked(before + data, secrets)[len(before) :]
+    if usable < len(data) or not last:
+        usable -= unfinished_character(shown[:usable])
+    return shown, usable
+
+
 async def wait_for_part(
     database: Database,
     engine: Engine,
+    masker: Masker,
     find: Callable[[], Awaitable[Place]],
     after: int,
     limit: int,
@@ -140,7 +154,7 @@ async def wait_for_part(
     """The next part, as soon as there is more or nothing more will come."""
     while True:
         place = await find()
-        part = await read_part(engine, place, after, limit)
+        part = await read_part(engine, masker, place, after, limit)
         if part.next > after or part.ended or not patience.left:
             return place, part
         await patience.wait_for(_news(database, engine, place.run, part.seen), _LOOK_AGAIN_SECONDS)
@@ -167,11 +181,11 @@ async def tail_offset(engine: Engine, place: Place, size: int) -> int:
     return max(0, low - size)
 
 
-async def everything(engine: Engine, place: Place) -> AsyncIterator[bytes]:
+async def everything(engine: Engine, masker: Masker, place: Place) -> AsyncIterator[bytes]:
     """All that is kept until now; what is not kept is said where it was."""
     after = 0
     while True:
-        part = await read_part(engine, place, after, _PIECE)
+        part = await read_part(engine, masker, place, after, _PIECE)
         if part.dropped:
             yield f"\n[{part.dropped} bytes that were here are not kept]\n".encode()
         if part.data:

@@ -1,10 +1,13 @@
 """The output of workloads over HTTP."""
 
+from collections.abc import AsyncIterator
+from contextlib import ExitStack
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import Field
+from starlette.types import Receive, Scope, Send
 
 from corral.api.callers import SignedInCaller
 from corral.api.models import Id, Output
@@ -40,6 +43,22 @@ def log_places() -> Places:
     return Places(
         32, "requests for output", "Close other windows or commands that follow output, then try again."
     )
+
+
+class _Download(StreamingResponse):
+    """A file that is sent piece by piece, as fast as it is read; gives its place back at the end."""
+
+    def __init__(self, content: AsyncIterator[bytes], name: str, held: ExitStack) -> None:
+        super().__init__(
+            content,
+            media_type="text/plain; charset=utf-8",
+            headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        )
+        self._held = held
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._held:
+            await super().__call__(scope, receive, send)
 
 
 async def _engine(request: Request) -> Engine:
@@ -89,7 +108,9 @@ async def read_logs(
         if tail_bytes is not None:
             after = await output.tail_offset(engine, await find(), tail_bytes)
         async with patience(request, wait_seconds) as patient:
-            place, part = await output.wait_for_part(database, engine, find, after, limit, patient)
+            place, part = await output.wait_for_part(
+                database, engine, state.masker, find, after, limit, patient
+            )
     return Log(
         attempt=place.attempt,
         replica=place.number,
@@ -108,7 +129,8 @@ async def read_logs(
         200: {
             "description": "All that is kept until now, as a file.",
             "content": {"text/plain": {"schema": {"type": "string"}}},
-        }
+        },
+        429: {"description": "Too many are open.", "model": Problem},
     },
 )
 async def download_logs(
@@ -124,8 +146,6 @@ async def download_logs(
     state = request.app.state
     place = await database.read(output.find_place, caller, state.masks, workload_id, attempt, replica)
     name = f"{workload_id}-{place.attempt}-{place.number}.log"
-    return StreamingResponse(
-        output.everything(engine, place),
-        media_type="text/plain; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
-    )
+    held = ExitStack()
+    held.enter_context(state.log_places.taken(caller.user_id))
+    return _Download(output.everything(engine, state.masker, place), name, held)
