@@ -1,7 +1,7 @@
 """Nobody gives, takes over or reaches authority that they lack: random trees, roles, people and acts."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, cast
@@ -134,6 +134,13 @@ class World:
         rows = self.transaction.rows(select(membership.c.user_id, membership.c.organisation_id))
         return {row.user_id for row in rows if row.organisation_id in here}
 
+    def homes(self) -> dict[str, set[str]]:
+        """The organisations that each person belongs to."""
+        found: dict[str, set[str]] = {one: set() for one in self.ids(user)}
+        for row in self.transaction.rows(select(membership.c.user_id, membership.c.organisation_id)):
+            found[row.user_id].add(row.organisation_id)
+        return found
+
     def reach(self, held: Held) -> dict[str, frozenset[Permission]]:
         """What all accounts under control amount to."""
         places = held[self.attacker]
@@ -198,6 +205,28 @@ def make_code(world: World, caller: Caller, act: Act) -> None:
     world.codes.append(invitations.create_join_code(world.transaction, caller, new).code)
 
 
+def others_make_code(world: World, _caller: Caller, act: Act) -> None:
+    """The administrator, who knows nothing of an attacker, makes a join code."""
+    make_code(replace(world, codes=[]), _administrator(world), act)
+
+
+def read_codes(world: World, caller: Caller, _act: Act) -> None:
+    """Whoever is shown a code has it."""
+    shown = invitations.list_join_codes(world.transaction, caller, None, None, 50).items
+    world.codes.extend(one.code for one in shown if one.code is not None)
+
+
+def others_join(world: World, _caller: Caller, act: Act) -> None:
+    """Someone who knows nothing of an attacker uses a code that they were given."""
+    if not world.codes:
+        raise NOTHING_OPEN
+    person = _person(world, act)
+    held = authorities_of(world.transaction, person)
+    invitations.join_as_member(
+        world.transaction, Caller(person, person, "session", "", ORIGIN, held), world.codes[-1]
+    )
+
+
 def join_anew(world: World, _caller: Caller, _act: Act) -> None:
     if world.codes:
         join = Join(
@@ -236,10 +265,7 @@ def use_login_link(world: World, _caller: Caller, _act: Act) -> None:
 
 def others_give_role(world: World, _caller: Caller, act: Act) -> None:
     """The administrator, who knows nothing of an attacker, gives a role."""
-    administrator, name = super_administrator(world.transaction)
-    held = authorities_of(world.transaction, administrator)
-    system = Caller(administrator, name, "session", "", ORIGIN, held)
-    give_role(world, system, act)
+    give_role(world, _administrator(world), act)
 
 
 def add_member(world: World, caller: Caller, act: Act) -> None:
@@ -273,6 +299,9 @@ ACTS: dict[str, Callable[[World, Caller, Act], None]] = {
         invite,
         accept,
         make_code,
+        others_make_code,
+        read_codes,
+        others_join,
         join_anew,
         join_more,
         change_person,
@@ -289,6 +318,13 @@ ACTS: dict[str, Callable[[World, Caller, Act], None]] = {
 
 # Three of four choices are among what could succeed, else nearly everything would be refused at once; the
 # fourth is anything there is.
+
+
+def _administrator(world: World) -> Caller:
+    administrator, name = super_administrator(world.transaction)
+    return Caller(
+        administrator, name, "session", "", ORIGIN, authorities_of(world.transaction, administrator)
+    )
 
 
 def _person(world: World, act: Act) -> str:
@@ -340,7 +376,11 @@ THEMES = (
     ["make_login_link", "use_login_link", "others_give_role", "add_member", "change_person", "give_role"],
     ["make_organisation", "move_organisation", "make_role", "change_role", "give_role"],
     ["make_role", "change_role", "give_role", "invite", "accept", "make_code", "join_anew", "join_more"],
+    ["import_person", "make_login_link", "use_login_link", "make_code", "others_join", "move_organisation"],
+    ["others_make_code", "read_codes", "join_anew", "join_more", "make_organisation", "move_organisation"],
 )
+# What others do by their own will; what comes of it is not the attacker's doing.
+OTHERS = {"others_give_role", "others_make_code", "others_join"}
 
 
 @st.composite
@@ -401,7 +441,8 @@ def run(transaction: Transaction, case: Case) -> None:
     done: list[str] = []
     for act in case.acts:
         caller = world.caller(world.controlled[act.who % len(world.controlled)])
-        reach, managed = world.reach(held), world.managed(held)
+        reach, managed, controlled = world.reach(held), world.managed(held), set(world.controlled)
+        homes = world.homes()
         try:
             with transaction.connection.begin_nested():
                 ACTS[act.name](world, caller, act)
@@ -409,7 +450,7 @@ def run(transaction: Transaction, case: Case) -> None:
             continue
         done.append(act.name)
         before, held = held, world.held()
-        if act.name == "others_give_role":
+        if act.name in OTHERS:
             continue
         check_gains(before, held, reach)
         # Who holds the login link of an account is that account.
@@ -418,6 +459,10 @@ def run(transaction: Transaction, case: Case) -> None:
                 assert place not in reach or allowed <= reach[place], (
                     f"the attacker is {person} and has {sorted(allowed)} by {act.name}"
                 )
+        # An account is more than its roles: its work, files and secrets are in every place it belongs to.
+        for person in set(world.controlled) & before.keys() - controlled:
+            outside = {one for one in homes[person] if Permission.PEOPLE_MANAGE not in reach[one]}
+            assert not outside, f"{person} was taken over, who also belongs to {sorted(outside)}"
         drawn_in = (world.managed(held) - managed) & before.keys() - set(world.controlled)
         assert not drawn_in, f"{sorted(drawn_in)} can be steered by {act.name} without their doing"
     raise UndoError(done)
@@ -478,6 +523,46 @@ DRAWN_IN = Case(
         act("use_login_link", allowed=Permission.PEOPLE_READ),
     ],
 )
+# The same through a CSV with the name of someone who exists.
+IMPORTED = Case(
+    parents=[0, 0],
+    roles=[(0, frozenset({Permission.PEOPLE_READ})), (1, STEERING), (2, frozenset({Permission.PEOPLE_READ}))],
+    grants=[(0, 3, 0), (0, 4, 1), (1, 5, 2)],
+    scopes=None,
+    acts=[
+        act("import_person", person=7, place=1, other=16, allowed=Permission.PEOPLE_READ),
+        act("make_login_link", person=2, allowed=Permission.PEOPLE_READ),
+        act("use_login_link", allowed=Permission.PEOPLE_READ),
+    ],
+)
+# Someone joined the attacker's organisation by their own will, and has work elsewhere that is not for it.
+JOINED_AND_TAKEN_OVER = Case(
+    parents=[0, 0],
+    roles=[
+        (0, frozenset({Permission.ZONES_READ})),
+        (1, STEERING | {Permission.PEOPLE_INVITE, Permission.ZONES_READ}),
+    ],
+    grants=[(0, 3, 0), (0, 4, 1), (1, 3, 2)],
+    scopes=None,
+    acts=[
+        act("make_code", place=1, other=12, allowed=Permission.PEOPLE_READ),
+        act("others_join", person=2, allowed=Permission.PEOPLE_READ),
+        act("make_login_link", person=2, allowed=Permission.PEOPLE_READ),
+        act("use_login_link", allowed=Permission.PEOPLE_READ),
+    ],
+)
+# A code that gives more than its reader has is read from the list.
+CODE_IS_READ = Case(
+    parents=[0],
+    roles=[(0, frozenset({Permission.PEOPLE_READ})), (0, POWERS)],
+    grants=[(0, 3, 0)],
+    scopes=None,
+    acts=[
+        act("others_make_code", other=16, allowed=Permission.PEOPLE_READ),
+        act("read_codes", allowed=Permission.PEOPLE_READ),
+        act("join_more", allowed=Permission.PEOPLE_READ),
+    ],
+)
 
 
 @settings(
@@ -489,6 +574,9 @@ DRAWN_IN = Case(
 @example(case=ROLE_GOES_ALONG)
 @example(case=LINK_OUTLIVES_AUTHORITY)
 @example(case=DRAWN_IN)
+@example(case=IMPORTED)
+@example(case=JOINED_AND_TAKEN_OVER)
+@example(case=CODE_IS_READ)
 async def test_no_sequence_of_acts_gives_anyone_what_the_actor_lacked(database: Database, case: Case) -> None:
     with pytest.raises(UndoError) as undone:
         await database.write(run, case)

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { linksCsv } from '../src/pages/organisation/people/import-words';
 import { commandOf as peopleCommand } from '../src/pages/organisation/people/filters';
-import { inOrder } from '../src/pages/organisation/roles-known';
+import schema from '../src/api/schema.d.ts?raw';
+import en from '../src/i18n/en.json';
+import zhCn from '../src/i18n/zh-CN.json';
+import zhTw from '../src/i18n/zh-TW.json';
+import { areaOf, areas, inOrder } from '../src/pages/organisation/roles-known';
 import { fieldChanges } from '../src/pages/security/changes';
 import { commandOf as auditCommand, exportAddress } from '../src/pages/security/filters';
 
@@ -62,6 +66,32 @@ describe('what you see you can script', () => {
     const filters = { action: ['user.change', 'grant.create'], result: 'refused' as const };
     expect(auditCommand(filters).cli).toBe('corral audit list --action user.change --action grant.create --result refused');
     expect(exportAddress(filters, 'csv')).toBe('/api/v1/audit/export?action=user.change&action=grant.create&result=refused&format=csv');
+  });
+});
+
+describe('every permission that the API knows', () => {
+  const listed = /^ +Permission: (.+);$/m.exec(schema)?.[1] ?? '';
+  const permissions = [...listed.matchAll(/"([a-z.]+)"/g)].map(([, name]) => name as Parameters<typeof areaOf>[0]);
+
+  test('is found in the generated types', () => {
+    expect(permissions).toContain('workloads.run');
+    expect(permissions.length).toBeGreaterThan(20);
+  });
+
+  test.each(permissions)('%s stands in an area of the role form, with words in three languages', (permission) => {
+    const [area, verb] = permission.split('.') as [string, string];
+    expect(areas).toContain(areaOf(permission));
+    for (const words of [en, zhTw, zhCn]) {
+      expect((words.roles.area as Record<string, string>)[area]).toBeTruthy();
+      expect((words.permission as Record<string, Record<string, string>>)[area]?.[verb]).toBeTruthy();
+    }
+  });
+
+  test('comes after those that only look', () => {
+    for (const area of areas) {
+      const here = inOrder(permissions).filter((one) => areaOf(one) === area);
+      expect(here.at(0)).toBe(`${area}.read`);
+    }
   });
 });
 

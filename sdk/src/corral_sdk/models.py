@@ -347,8 +347,10 @@ class CreatedInvitation:
 
 @dataclass(frozen=True)
 class JoinCode:
+    """`code` is None for those who could not give its role: who has the code has the role."""
+
     id: str
-    code: str
+    code: str | None
     organisation_id: str
     organisation_name: str
     role_id: str

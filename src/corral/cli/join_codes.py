@@ -10,6 +10,9 @@ from corral.cli.frame import Json, new_app
 from corral.cli.names import find_organisation, find_role, one_of
 from corral.cli.output import print_json, print_table, say
 
+# Shown to those who may give its role.
+HIDDEN = "(hidden)"
+
 app = new_app(help="Join codes with seats, for the blackboard.")
 
 
@@ -35,7 +38,7 @@ def create(
     if as_json:
         print_json(encode(made))
         return
-    say(made.code)
+    say(made.code or made.id)
     say(f"{made.seats} seats in {made.organisation_name}, until {shown_time(made.expires_at)}.")
     say(f"People open {client.endpoint.url}/join and type the code.")
 
@@ -49,7 +52,7 @@ def list_codes(as_json: Json = False) -> None:
         return
     rows = (
         (
-            each.code,
+            each.code or HIDDEN,
             each.organisation_name,
             each.role_name,
             f"{each.seats_taken} of {each.seats}",
@@ -68,9 +71,9 @@ def list_codes(as_json: Json = False) -> None:
 def revoke(code: Annotated[str, typer.Argument(help="The code, or its id.")], as_json: Json = False) -> None:
     """End a join code. Whoever has joined with it stays."""
     client = connect()
-    found = one_of(client.join_codes.list(), "join code", code, lambda each: (each.id, each.code))
+    found = one_of(client.join_codes.list(), "join code", code, lambda each: (each.id, each.code or each.id))
     client.join_codes.revoke(found.id)
     if as_json:
         print_json(encode(found))
     else:
-        say(f"The join code {found.code} no longer works.")
+        say(f"The join code {found.code or found.id} no longer works.")

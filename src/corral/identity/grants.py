@@ -36,7 +36,7 @@ def join_organisation(transaction: Transaction, caller: Caller, user_id: str, no
     """Makes the person a member; once is enough."""
     row = find_user(transaction, caller, user_id)
     node = find_node(transaction, caller, node_id, Permission.PEOPLE_MANAGE)
-    if _admit(transaction, caller, row, node):
+    if admit(transaction, caller, row, node):
         subject = user_subject(transaction, user_id, row.name)
         record(transaction, caller, "membership.create", subject, after={"organisation": node.name})
         user_changed(transaction, user_id, bump(transaction, user_id))
@@ -77,7 +77,7 @@ def give_role(transaction: Transaction, caller: Caller, user_id: str, new: NewGr
             f"{row.display_name} already has the role {wanted.name} on {node.name}.",
             "Take it first to change until when.",
         )
-    _admit(transaction, caller, row, node)
+    admit(transaction, caller, row, node)
     record(
         transaction,
         caller,
@@ -92,7 +92,8 @@ def give_role(transaction: Transaction, caller: Caller, user_id: str, new: NewGr
 def take_role(transaction: Transaction, caller: Caller, user_id: str, grant_id: str) -> None:
     row = find_user(transaction, caller, user_id)
     grant = transaction.first(_GRANTS.where(role_grant.c.id == grant_id, role_grant.c.user_id == user_id))
-    if grant is None:
+    # A role on an organisation that one may not see is as unknown as none.
+    if grant is None or not caller.permissions_on(grant.path):
         raise NotFound("That person does not have this role.", "List their roles to find its id.")
     node = find_node(transaction, caller, grant.organisation_id, Permission.ROLES_GRANT)
     _take(transaction, caller, row, grant, node)
@@ -138,9 +139,12 @@ def add_grant(
     return found is None
 
 
-def _admit(transaction: Transaction, caller: Caller, person: AnyRow, node: Node) -> bool:
-    """Whether the person becomes a member; seeing someone is not enough to draw them in."""
-    may = person.id == caller.user_id or sees_user(transaction, caller, person.id, Permission.PEOPLE_MANAGE)
+def admit(transaction: Transaction, caller: Caller, person: AnyRow, node: Node) -> bool:
+    """Whether the person becomes a member: the one way in that is not their own doing.
+
+    Seeing someone is not enough to draw them in, for who manages the people of `node` could steer them next.
+    """
+    may = may_admit(transaction, caller, person.id)
     if not add_membership(transaction, person.id, node):
         return False
     if not may:
@@ -149,6 +153,11 @@ def _admit(transaction: Transaction, caller: Caller, person: AnyRow, node: Node)
             f"Make a join code for {node.name}; with it they join by themselves.",
         )
     return True
+
+
+def may_admit(transaction: Transaction, caller: Caller, user_id: str) -> bool:
+    """Whether the caller may make this person, who exists, a member of what they manage."""
+    return user_id == caller.user_id or sees_user(transaction, caller, user_id, Permission.PEOPLE_MANAGE)
 
 
 def refuse_last_super_administrator(transaction: Transaction, user_id: str) -> None:

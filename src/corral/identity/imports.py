@@ -10,7 +10,7 @@ from corral.core.ids import Kind, new_id
 from corral.core.permissions import Permission
 from corral.core.refusals import FieldError, Invalid
 from corral.events.record import publish
-from corral.identity.grants import add_grant, add_membership, bump, user_changed
+from corral.identity.grants import add_grant, admit, bump, may_admit, user_changed
 from corral.identity.login import SessionRules, link_row, make_login_link
 from corral.identity.lookups import (
     Node,
@@ -18,6 +18,7 @@ from corral.identity.lookups import (
     check_grantable,
     find_node,
     find_role,
+    find_user,
     held_at,
     sees_user,
     user_subject,
@@ -54,7 +55,7 @@ def import_people(
     if not wanted.dry_run:
         for outcome in outcomes:
             if outcome.result == "add":
-                _add(transaction, caller, outcome.name, known[outcome.name], node, role)
+                _add(transaction, caller, known[outcome.name], node, role)
         links = _create(
             transaction,
             caller,
@@ -102,6 +103,8 @@ def _outcome(
             result = "unchanged"
         else:
             result = "add"
+            if not may_admit(transaction, caller, user_id) and not _is_member(transaction, user_id, node):
+                problems.append("name: belongs to organisations whose people you do not manage")
             if not caller.may(Permission.ROLES_GRANT, node.path):
                 problems.append(f"role: giving one to people who exist needs roles.grant on {node.name}")
     return ImportedRow.model_validate(
@@ -117,11 +120,6 @@ def _outcome(
 
 
 def _belongs(transaction: Transaction, user_id: str, node: Node, role: RoleFacts) -> bool:
-    member = transaction.first(
-        select(membership.c.user_id).where(
-            membership.c.user_id == user_id, membership.c.organisation_id == node.id
-        )
-    )
     granted = transaction.first(
         select(role_grant.c.id).where(
             role_grant.c.user_id == user_id,
@@ -130,16 +128,23 @@ def _belongs(transaction: Transaction, user_id: str, node: Node, role: RoleFacts
             held_at(transaction.now),
         )
     )
-    return member is not None and granted is not None
+    return granted is not None and _is_member(transaction, user_id, node)
 
 
-def _add(
-    transaction: Transaction, caller: Caller, name: str, user_id: str, node: Node, role: RoleFacts
-) -> None:
-    add_membership(transaction, user_id, node)
+def _is_member(transaction: Transaction, user_id: str, node: Node) -> bool:
+    member = select(membership.c.user_id).where(
+        membership.c.user_id == user_id, membership.c.organisation_id == node.id
+    )
+    return transaction.first(member) is not None
+
+
+def _add(transaction: Transaction, caller: Caller, user_id: str, node: Node, role: RoleFacts) -> None:
+    person = find_user(transaction, caller, user_id)
+    admit(transaction, caller, person, node)
     add_grant(transaction, user_id, role, node, None)
-    told = _told(name, node, role)
-    record(transaction, caller, "membership.create", user_subject(transaction, user_id, name), after=told)
+    told = _told(person.name, node, role)
+    subject = user_subject(transaction, user_id, person.name)
+    record(transaction, caller, "membership.create", subject, after=told)
     user_changed(transaction, user_id, bump(transaction, user_id))
 
 

@@ -108,7 +108,7 @@ def mark_mailed(transaction: Transaction, invitation_id: str) -> Invitation | No
 
 def withdraw_invitation(transaction: Transaction, caller: Caller, invitation_id: str) -> None:
     row = transaction.first(_INVITATIONS.where(invitation.c.id == invitation_id))
-    if row is None:
+    if row is None or not caller.may(Permission.PEOPLE_READ, row.path):
         raise NotFound("There is no such invitation.", "List the invitations; it may have been used.")
     node = find_node(transaction, caller, row.organisation_id, Permission.PEOPLE_INVITE)
     transaction.run(delete(invitation).where(invitation.c.id == invitation_id))
@@ -159,7 +159,7 @@ def list_join_codes(
         order,
         cursor,
         limit,
-        lambda rows: [_join_code(row) for row in rows],
+        lambda rows: [_join_code(transaction, caller, row) for row in rows],
     )
 
 
@@ -184,12 +184,12 @@ def create_join_code(transaction: Transaction, caller: Caller, new: NewJoinCode)
     _changed(transaction, "join_code", code_id, node)
     row = transaction.first(_JOIN_CODES.where(join_code.c.id == code_id))
     assert row is not None
-    return _join_code(row)
+    return _join_code(transaction, caller, row)
 
 
 def withdraw_join_code(transaction: Transaction, caller: Caller, code_id: str) -> None:
     row = transaction.first(_JOIN_CODES.where(join_code.c.id == code_id))
-    if row is None:
+    if row is None or not caller.may(Permission.PEOPLE_READ, row.path):
         raise NotFound("There is no such join code.", "List the join codes to find its id.")
     node = find_node(transaction, caller, row.organisation_id, Permission.PEOPLE_INVITE)
     transaction.run(delete(join_code).where(join_code.c.id == code_id))
@@ -355,10 +355,14 @@ def _invitation(row: AnyRow) -> Invitation:
     )
 
 
-def _join_code(row: AnyRow) -> JoinCode:
+def _join_code(transaction: Transaction, caller: Caller, row: AnyRow) -> JoinCode:
+    """The code itself is the role: only who could give that role there is shown it."""
+    could_give = caller.may(Permission.PEOPLE_INVITE, row.path) and not (
+        find_role(transaction, caller, row.role_id).permissions - caller.permissions_on(row.path)
+    )
     return JoinCode(
         id=row.id,
-        code=row.code,
+        code=row.code if could_give else None,
         organisation_id=row.organisation_id,
         organisation_name=row.organisation_name,
         role_id=row.role_id,

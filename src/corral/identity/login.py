@@ -15,7 +15,7 @@ from corral.core.scopes import ancestors
 from corral.events.record import publish
 from corral.identity.credentials import csrf_token, hash_secret, new_secret
 from corral.identity.directory import get_user
-from corral.identity.lookups import authorities_of, root_of, user_subject
+from corral.identity.lookups import authorities_of, manages_wholly, root_of, user_subject
 from corral.identity.models import LoginLink, PermissionsHere, Session
 from corral.identity.organisations import IDENTITY
 from corral.identity.providers import LoginProvider, Proven
@@ -230,13 +230,15 @@ def _use_link(transaction: Transaction, secret: str, origin: Origin, rules: Sess
 
 
 def _maker_still_may(transaction: Transaction, link: AnyRow) -> bool:
-    """A link opens what its maker could open: not an account that was given more since it was made."""
+    """A link opens what its maker could open: not an account that was given more, or joined more, since."""
     if link.made_by is None or link.made_by == link.user_id:
         return True
     if transaction.scalar(select(user.c.state).where(user.c.id == link.made_by)) != "active":
         return False
     held = authorities_of(transaction, link.made_by)
-    return controls(held, authorities_of(transaction, link.user_id))
+    return manages_wholly(transaction, held, link.user_id) and controls(
+        held, authorities_of(transaction, link.user_id)
+    )
 
 
 def _record_failure(transaction: Transaction, name: str, provider: str, origin: Origin, reason: str) -> None:

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, exists, or_, select
+from sqlalchemy import ColumnElement, and_, bindparam, exists, false, or_, select
 
-from corral.api.callers import Authority, Caller, lacking
+from corral.api.callers import Authority, Caller, held_on, lacking
 from corral.audit.record import Subject
 from corral.core.permissions import Permission
 from corral.core.refusals import Forbidden, NotFound
 from corral.core.scopes import contains, is_root, subtree_end
-from corral.identity.rules import effective
+from corral.identity.rules import effective, require_control
 from corral.identity.tables import membership, organisation, role, role_grant, user
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import Instant
@@ -51,7 +51,7 @@ class RoleFacts:
 def in_subtrees(paths: Iterable[str]) -> ColumnElement[bool]:
     """Rows of `organisation` at or below one of the paths, as index ranges."""
     column = organisation.c.path
-    return or_(*(and_(column >= path, column < subtree_end(path)) for path in paths))
+    return or_(false(), *(and_(column >= path, column < subtree_end(path)) for path in paths))
 
 
 def held_at(at: Any) -> ColumnElement[bool]:
@@ -139,6 +139,33 @@ def sees_user(
 ) -> bool:
     condition = people_condition(caller.scopes(permission))
     return transaction.scalar(select(user.c.id).where(user.c.id == user_id, condition)) is not None
+
+
+def find_steered(transaction: Transaction, caller: Caller, user_id: str) -> AnyRow:
+    """The person, if the caller may act on the account as a whole: disable it, sign it out, make a link.
+
+    Who opens an account has its work, files and secrets too, in every organisation that it belongs to. So
+    it takes people.manage on all of them, and whatever authority the person holds.
+    """
+    row = find_user(transaction, caller, user_id)
+    require_people(transaction, caller, user_id, Permission.PEOPLE_MANAGE, row.display_name)
+    require_control(caller, authorities_of(transaction, user_id), row.display_name)
+    if user_id != caller.user_id and not manages_wholly(transaction, caller.authorities, user_id):
+        raise Forbidden(
+            f"{row.display_name} also belongs to organisations whose people you do not manage.",
+            "Ask someone who manages people above all of them, or end the membership in yours.",
+        )
+    return row
+
+
+def manages_wholly(transaction: Transaction, held: Sequence[Authority], user_id: str) -> bool:
+    """Whether `held` has people.manage wherever the person belongs."""
+    paths = transaction.rows(
+        select(organisation.c.path)
+        .join(membership, membership.c.organisation_id == organisation.c.id)
+        .where(membership.c.user_id == user_id)
+    )
+    return all(Permission.PEOPLE_MANAGE in held_on(held, path) for (path,) in paths)
 
 
 def people_condition(scopes: Sequence[str]) -> ColumnElement[bool]:

@@ -268,7 +268,10 @@ class CreatedInvitation(Output):
 
 class JoinCode(Output):
     id: str
-    code: str = Field(examples=["BCDFG-23456"])
+    code: str | None = Field(
+        description="Null for those who could not give its role there: who has the code has the role.",
+        examples=["BCDFG-23456"],
+    )
     organisation_id: str
     organisation_name: str
     role_id: str

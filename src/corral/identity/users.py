@@ -14,16 +14,13 @@ from corral.core.refusals import Conflict
 from corral.identity.directory import get_user
 from corral.identity.grants import add_grant, add_membership, refuse_last_super_administrator, user_changed
 from corral.identity.lookups import (
-    authorities_of,
     check_grantable,
     find_node,
     find_role,
-    find_user,
-    require_people,
+    find_steered,
     user_subject,
 )
 from corral.identity.models import NewUser, State, User, UserChange
-from corral.identity.rules import require_control
 from corral.identity.tables import session, user
 from corral.store.database import AnyRow, Transaction
 
@@ -87,9 +84,7 @@ def add_user(
 def change_user(
     transaction: Transaction, caller: Caller, user_id: str, change: UserChange, expected: Expected
 ) -> User:
-    row = find_user(transaction, caller, user_id)
-    require_people(transaction, caller, user_id, Permission.PEOPLE_MANAGE, row.display_name)
-    require_control(caller, authorities_of(transaction, user_id), row.display_name)
+    row = find_steered(transaction, caller, user_id)
     expected.check(row.generation)
     wanted = change.given(may_be_empty={"mail"})
     if wanted.get("state") == "disabled":

@@ -2538,9 +2538,10 @@ export interface components {
         JoinCode: {
             /**
              * Code
+             * @description Null for those who could not give its role there: who has the code has the role.
              * @example BCDFG-23456
              */
-            code: string;
+            code: string | null;
             /**
              * Created At
              * Format: date-time

@@ -16,7 +16,7 @@ from corral.identity import accounts, directory, grants, users
 from corral.identity import imports as importing
 from corral.identity.context import Identity, IdentityHere
 from corral.identity.login import new_login_link
-from corral.identity.lookups import authorities_of, find_user, require_people, user_subject
+from corral.identity.lookups import find_steered, user_subject
 from corral.identity.models import (
     CreatedUser,
     Import,
@@ -31,8 +31,7 @@ from corral.identity.models import (
     UserChange,
     UserSummary,
 )
-from corral.identity.rules import require_control
-from corral.store.database import AnyRow, Transaction
+from corral.store.database import Transaction
 
 router = APIRouter(prefix="/users", tags=["people"])
 
@@ -104,7 +103,7 @@ async def create_login_link(
 
 
 def _link(transaction: Transaction, caller: Caller, user_id: str, identity: Identity) -> LoginLink:
-    row = _steered(transaction, caller, user_id)
+    row = find_steered(transaction, caller, user_id)
     record(transaction, caller, "login_link.create", user_subject(transaction, user_id, row.name))
     own = user_id == caller.user_id
     if not own:
@@ -118,7 +117,7 @@ async def list_sessions(database: Db, caller: Manager, user_id: Id) -> OpenSessi
     """Where someone is signed in."""
 
     def work(transaction: Transaction) -> OpenSessions:
-        _steered(transaction, caller, user_id)
+        find_steered(transaction, caller, user_id)
         return accounts.list_sessions(transaction, caller, user_id)
 
     return await database.read(work)
@@ -129,7 +128,7 @@ async def revoke_sessions(database: Db, caller: Manager, user_id: Id) -> Revoked
     """Signs someone out everywhere."""
 
     def work(transaction: Transaction) -> Revoked:
-        row = _steered(transaction, caller, user_id)
+        row = find_steered(transaction, caller, user_id)
         return accounts.end_other_sessions(transaction, caller, user_id, row.name)
 
     return await database.write(work)
@@ -157,11 +156,3 @@ async def give_role(once: CreatedOnce, caller: Granter, user_id: Id, new: NewGra
 async def take_role(database: Db, caller: Granter, user_id: Id, grant_id: Id) -> None:
     """Takes a role."""
     await database.write(grants.take_role, caller, user_id, grant_id)
-
-
-def _steered(transaction: Transaction, caller: Caller, user_id: str) -> AnyRow:
-    """The person, if the caller may act on the account as a whole."""
-    row = find_user(transaction, caller, user_id)
-    require_people(transaction, caller, user_id, Permission.PEOPLE_MANAGE, row.display_name)
-    require_control(caller, authorities_of(transaction, user_id), row.display_name)
-    return row

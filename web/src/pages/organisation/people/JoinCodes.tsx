@@ -28,13 +28,13 @@ export function JoinCodes({ start }: { start: { organisation_id?: string; role_i
   const { t } = useTranslation();
   const { moment } = useFormat();
   const queries = useQueryClient();
-  const [made, setMade] = useState<JoinCode | null>(null);
+  const [made, setMade] = useState<(JoinCode & { code: string }) | null>(null);
   const [form] = Form.useForm<Values>();
   const { submit, busy, error } = useSubmit(
     form,
     (values: Values) => body(client.POST('/api/v1/join-codes', { params: { header: idempotencyKey() }, body: values })),
     (code) => {
-      setMade(code);
+      setMade({ ...code, code: code.code ?? '' });
       void queries.invalidateQueries({ queryKey: keys.joinCodes });
       void queries.invalidateQueries({ queryKey: keys.users });
     },
@@ -82,7 +82,7 @@ function OpenCodes() {
         {data?.map((code) => (
           <li key={code.id} className="row">
             <div className="grow">
-              <div><span className="mono strong">{code.code}</span> <CopyButton text={code.code} /></div>
+              {code.code === null ? <div className="text-2">{t('people.code.hidden')}</div> : <div><span className="mono strong">{code.code}</span> <CopyButton text={code.code} /></div>}
               <div className="small text-2">{crumb(code.organisation_id, code.organisation_name)}{t('people.comma')}{roleName(code)}</div>
               <div className="small text-2">{t('people.code.taken', { taken: code.seats_taken, seats: code.seats })}{t('people.comma')}{t('people.code.until', { time: moment(code.expires_at) })}</div>
               <div className="seats" style={{ marginTop: 4 }} aria-hidden="true"><span style={{ width: `${(100 * code.seats_taken) / code.seats}%` }} /></div>
@@ -93,7 +93,7 @@ function OpenCodes() {
       </ul>
       <ConfirmByName
         open={withdrawing !== null}
-        title={t('people.code.withdrawTitle', { code: withdrawing?.code })}
+        title={withdrawing?.code ? t('people.code.withdrawTitle', { code: withdrawing.code }) : t('people.code.withdrawHidden')}
         text={t('people.code.withdrawText')}
         action={t('people.withdraw')}
         keep={t('people.keepOpen')}
