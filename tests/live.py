@@ -42,8 +42,10 @@ class LiveCorral:
         return (self.home / "local-token").read_text().strip()
 
     def log_tail(self) -> str:
-        lines = self.log.read_text(errors="replace").splitlines()
-        return "\n".join(lines[-LOG_LINES:])
+        """The end of what the terminal showed, and of the log file."""
+        shown = [path for path in (self.log, self.home / "logs" / "corral.log") if path.exists()]
+        lines = (path.read_text(errors="replace").splitlines()[-LOG_LINES:] for path in shown)
+        return "\n".join(line for tail in lines for line in tail)
 
     def wait_until_ready(self) -> None:
         """Returns when endpoints.json is there, which Corral writes when it answers."""

@@ -2,14 +2,16 @@
 
 import json
 import os
+import re
 import signal
+import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from corral.server.ports import listeners_on
 from tests.cli.running import Corral
-from tests.live import LiveCorral, running_corral
+from tests.live import LiveCorral, free_port, running_corral
 
 
 def until(happened: Callable[[], bool], seconds: float = 30.0) -> None:
@@ -51,6 +53,55 @@ def test_the_command_finds_a_restarted_api_and_nothing_is_lost(
     assert "Kept" in names
     assert api_process(live_corral) != killed
     assert json.loads((live_corral.home / "endpoints.json").read_text())["pid"] == live_corral.process.pid
+
+
+def test_the_terminal_has_only_what_a_person_needs_and_names_the_file_with_the_rest(
+    live_corral: LiveCorral,
+) -> None:
+    file = live_corral.home / "logs" / "corral.log"
+    until(lambda: file.exists() and "this process runs the loop now" in file.read_text())
+    shown = live_corral.log.read_text()
+    assert re.search(rf"^ +Log +{re.escape(str(file))}$", shown, re.MULTILINE)
+    assert "this process runs the loop now" not in shown
+    assert "[info" not in shown
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def test_what_an_administrator_must_know_is_on_the_terminal_in_one_line(
+    program: Corral, tmp_path: Path
+) -> None:
+    with running_corral(tmp_path) as live:
+        with sqlite3.connect(live.home / "corral.db") as broken:
+            broken.execute("ALTER TABLE workload RENAME TO lost")
+        broken.close()
+        assert program("ps", CORRAL_HOME=str(live.home)).code != 0
+        until(lambda: "database does not answer" in live.log.read_text())
+        until(lambda: "turn failed" in live.log.read_text())
+        shown = live.log.read_text()
+        assert re.search(
+            r"^! \S+ database does not answer \(error='.*no such table: workload'\)$", shown, re.MULTILINE
+        )
+        assert re.search(r"^! \S+ turn failed \(loop='.*no such table: workload", shown, re.MULTILINE)
+        assert "Traceback" not in shown
+        written = (live.home / "logs" / "corral.log").read_text()
+        assert "no such table: workload" in written
+        assert "Traceback" in written
+
+
+def test_all_lines_go_to_the_terminal_where_that_is_set(tmp_path: Path) -> None:
+    settings = {"CORRAL_LOG_TO": "terminal", "CORRAL_LOG_FORMAT": "json"}
+    with running_corral(tmp_path, environment=settings) as live:
+        until(lambda: '"event": "this process runs the loop now"' in live.log.read_text())
+        assert not (live.home / "logs").exists()
+        assert "  Log " not in live.log.read_text()
+
+
+def test_a_log_file_that_cannot_be_made_is_named(program: Corral, tmp_path: Path) -> None:
+    (tmp_path / "logs").write_text("in the way")
+    refused = program("up", "--home", str(tmp_path), "--port", str(free_port()))
+    assert refused.code == 1
+    assert f"The log file {tmp_path}/logs/corral.log cannot be written" in refused.err
+    assert "log_to = terminal" in refused.err
 
 
 def test_two_run_side_by_side_and_one_that_stopped_comes_back_without_asking(

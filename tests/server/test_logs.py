@@ -1,15 +1,18 @@
 """What the log shows, and what it never shows."""
 
+import contextlib
 import io
 import json
 import logging
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import structlog
 
-from corral.server.logs import LONGEST_VALUE, MASK, set_up_logs
+from corral.server.logs import LONGEST_VALUE, MASK, OLDER_FILES, set_up_logs
 
 TOKEN = "corral_t01k9x3v7qzt8m2c4w6d0ef_" + "s" * 43
 
@@ -84,3 +87,68 @@ def test_libraries_speak_through_the_same_lines_and_noisy_ones_only_when_it_matt
     logging.getLogger("some.library").debug("not shown either")
     (line,) = stream.getvalue().splitlines()
     assert json.loads(line)["event"] == "cannot connect"
+
+
+@pytest.fixture
+def log_file(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "logs" / "corral.log"
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, logging.FileHandler):
+            handler.close()
+
+
+def test_terminal_shows_what_may_need_somebody_and_the_file_has_all(log_file: Path) -> None:
+    stream = io.StringIO()
+    set_up_logs("info", "text", stream, log_file)
+    log = structlog.get_logger("corral.test")
+    log.info("turn done", things=3)
+    logging.getLogger("some.library").warning("slow")
+    try:
+        raise ValueError("broken")
+    except ValueError:
+        log.exception("turn failed", loop="schedule", reason="no \x1b[2J room")
+    (line,) = stream.getvalue().splitlines()
+    assert re.fullmatch(r"! \d\d:\d\d:\d\d turn failed \(loop='schedule', reason='no \\x1b\[2J room'\)", line)
+    written = log_file.read_text()
+    for each in ("turn done", "slow", "turn failed", "ValueError: broken"):
+        assert each in written
+    assert "\x1b" not in written
+
+
+def test_the_same_trouble_is_told_once_in_a_while_and_written_each_time(
+    log_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = io.StringIO()
+    set_up_logs("info", "json", stream, log_file)
+    log = structlog.get_logger("corral.test")
+    for number in range(5):
+        log.error("turn failed", loop="schedule", failures=number)
+    log.error("turn failed", loop="reconcile")
+    assert len(stream.getvalue().splitlines()) == 2
+    assert len(log_file.read_text().splitlines()) == 6
+    monkeypatch.setattr("corral.server.logs.QUIET_SECONDS", 0.0)
+    log.error("turn failed", loop="schedule")
+    assert len(stream.getvalue().splitlines()) == 3
+
+
+def test_the_log_file_is_bounded(log_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("corral.server.logs.FILE_BYTES", 2_000)
+    set_up_logs("info", "json", io.StringIO(), log_file)
+    for number in range(500):
+        structlog.get_logger("corral.test").info("something happened", number=number)
+    files = list(log_file.parent.iterdir())
+    assert len(files) == OLDER_FILES + 1
+    assert sum(file.stat().st_size for file in files) <= 2_000 * len(files)
+    assert '"number": 499' in log_file.read_text()
+
+
+def test_a_log_file_that_cannot_be_written_is_told_once() -> None:
+    stream = io.StringIO()
+    set_up_logs("info", "json", stream, Path("/dev/full"))
+    for _ in range(3):
+        structlog.get_logger("corral.test").info("something happened")
+    for handler in logging.getLogger().handlers:
+        with contextlib.suppress(OSError):  # what it could not write before
+            handler.close()
+    (line,) = stream.getvalue().splitlines()
+    assert line == "! /dev/full cannot be written: [Errno 28] No space left on device"

@@ -37,6 +37,7 @@ def up(
     host_names: Annotated[str | None, _flag("Further names browsers may use.", "NAMES")] = None,
     log_level: Annotated[str | None, _flag("debug, info, warning or error.", "LEVEL")] = None,
     log_format: Annotated[str | None, _flag("text or json.", "FORMAT")] = None,
+    log_to: Annotated[str | None, _flag("file (in the data directory) or terminal.", "PLACE")] = None,
     session_hours: Annotated[str | None, _flag("Longest life of a session.", "HOURS")] = None,
     session_idle_hours: Annotated[str | None, _flag("Longest rest of a session.", "HOURS")] = None,
     login_link_minutes: Annotated[str | None, _flag("Life of a login link.", "MINUTES")] = None,

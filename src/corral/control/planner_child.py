@@ -37,6 +37,8 @@ def unframe(content: bytes) -> tuple[str, bytes]:
 def main() -> None:
     # Ctrl-C in a terminal reaches the whole group; the one who asks decides when this ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # When that one is gone, the answer is for nobody: no trace of it on the terminal.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     planner = LivePlanner()
     while (content := _read(sys.stdin.buffer)) is not None:
         kind, body = unframe(content)

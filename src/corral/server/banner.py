@@ -39,6 +39,8 @@ def say_ready(handed_over: dict[str, Any], report: dict[str, Any]) -> None:
         _row("", _dim("in another terminal; it is queued, placed and run, and its output comes back")),
         _row("Data", str(handed_over["home"])),
     ]
+    if handed_over.get("log"):
+        lines.append(_row("Log", str(handed_over["log"])))
     if report.get("database"):
         lines.append(_row("Database", str(report["database"])))
     lines += [_row(label, text) for label, text in _machine_rows(report.get("machine") or {})]

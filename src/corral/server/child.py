@@ -97,7 +97,6 @@ class CannotStartError(Exception):
 def main() -> None:
     arguments = _arguments()
     settings = take_over(arguments.settings_fd)
-    set_up_logs(settings.log_level, settings.log_format)
     with os.fdopen(arguments.ready_fd, "w") as ready:
 
         def report(line: dict[str, Any]) -> None:
@@ -105,6 +104,7 @@ def main() -> None:
             ready.flush()
 
         try:
+            _open_log(settings)
             listener = socket.socket(fileno=arguments.listen_fd)
             # uvicorn's own choice of a loop counts only where it makes the loop itself.
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -112,6 +112,16 @@ def main() -> None:
         except CannotStartError as error:
             report({"error": str(error), "remedy": error.remedy})
             sys.exit(1)
+
+
+def _open_log(settings: Settings) -> None:
+    try:
+        set_up_logs(settings.log_level, settings.log_format, file=settings.log_path)
+    except OSError as error:
+        raise CannotStartError(
+            f"The log file {settings.log_path} cannot be written: {error.strerror or error}.",
+            "Make it writable, or send the log to the terminal: log_to = terminal.",
+        ) from error
 
 
 async def _serve(

@@ -21,6 +21,7 @@ def hand_over(settings: Settings, command: str = "corral") -> int:
     payload = {
         "settings": settings.model_dump(mode="json"),
         "home": str(settings.home),
+        "log": str(settings.log_path) if settings.log_path else None,
         "command": command,
         "host": settings.host,
         "port": settings.port,

@@ -112,6 +112,12 @@ class Settings(BaseModel):
     log_format: Literal["text", "json"] = _setting(
         "text", "Log lines for people (text) or for machines (json).", "text or json"
     )
+    log_to: Literal["file", "terminal"] = _setting(
+        "file",
+        "Where log lines go. file: logs/corral.log in the data directory, the newest 50 MiB; the terminal "
+        "shows warnings and errors, in short. terminal: all of them to standard error, as in a container.",
+        "file or terminal",
+    )
     session_hours: WholeNumber = _setting(
         168,
         "A login session ends after this many hours, used or not.",
@@ -434,6 +440,11 @@ class Settings(BaseModel):
     @property
     def endpoints_path(self) -> Path:
         return self.home / "endpoints.json"
+
+    @property
+    def log_path(self) -> Path | None:
+        """The file that log lines go to, if they do."""
+        return self.home / "logs" / "corral.log" if self.log_to == "file" else None
 
     @property
     def local_token_path(self) -> Path:
