@@ -136,8 +136,9 @@ async def test_built_runtime_is_used_read_only_and_goes_with_its_build(
     wheel(tmp_path / "given")
     output = await build(local, tmp_path / "given", "demo @ file:///workspace/demo-1.0-py3-none-any.whl")
     assert "demo @ file:///workspace" in output
-    left = {one.name for one in (local.directory / "data/workspaces/build").iterdir()}
-    assert left == {"demo-1.0-py3-none-any.whl", "env"}
+    left = {one.name for one in (local.directory / "data/runtimes/build").iterdir()}
+    assert left == {"env", "seal.json"}
+    assert not (local.directory / "data/workspaces/build").exists()
 
     look = "import sys, demo; print(sys.prefix, demo.WORD); open(sys.prefix + '/mine', 'w')"
     use = starts(local, upload, command=["python", "-c", look], runtime="any:1")[0]

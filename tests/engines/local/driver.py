@@ -103,7 +103,8 @@ class Box:
         return Box(self._settings | {"directory": str(directory)})
 
     def spec(self, command: tuple[str, ...], **more: Any) -> sandbox.Sandbox:
-        values: dict[str, Any] = {"hostname": "box", "runtime": self.runtime, "tmp_mib": 64} | more
+        values: dict[str, Any] = {"hostname": "box", "tmp_mib": 64} | more
+        values.setdefault("runtime", sandbox.Bind(self.runtime, self.runtime))
         return sandbox.Sandbox(
             self.mode,
             self.uid,

@@ -73,6 +73,7 @@ def discard(house: House, workload: str) -> set[str]:
             workspace = Path(spec.workspace)
             if workspace.parent == house.workspaces.root:
                 house.workspaces.remove(workspace.name)
+                house.runtimes.remove(workspace.name)
             house.shelf.discard(spec.attempt)
             removed.add(spec.attempt)
     return removed

@@ -16,7 +16,6 @@ from corral.engines.local.sandbox import (
     Sandbox,
     SandboxRefused,
     base_environment,
-    interpreter_bind,
     look_at_host,
 )
 from corral.engines.local.spec import NO_SANDBOX, Spec
@@ -88,10 +87,8 @@ class Builder:
         binds = [Bind(str(self._sockets / str(index)), layout.INSIDE_RUNTIME)]
         binds += [Bind(source, target) for source, target in spec.shown]
         if spec.builds is not None:
-            # An environment works only where it was made; there its users find it, too.
+            # An environment works only where it was made: its users find the sealed copy there.
             binds.append(Bind(spec.workspace, spec.workspace, writable=True))
-        if spec.runtime is not None and (interpreter := interpreter_bind(spec.runtime)):
-            binds.append(interpreter)
         return Sandbox(
             mode=Mode(spec.mode),
             uid=spec.uid,
@@ -101,7 +98,13 @@ class Builder:
             workspace=spec.workspace,
             shm=str(self._sockets / "shm"),
             home=spec.home,
-            runtime=spec.runtime,
+            runtime=_runtime(spec),
             binds=tuple(binds),
             devices=replica.devices,
         )
+
+
+def _runtime(spec: Spec) -> Bind | None:
+    if spec.runtime is None or spec.runtime_source is None:
+        return None
+    return Bind(spec.runtime_source, spec.runtime)

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from corral.engines.interface import Start
 from corral.engines.local import layout, locks, records, runs
@@ -11,8 +10,9 @@ from corral.engines.local.house import House
 from corral.engines.local.nurseries import Nursery, StartFailed
 from corral.engines.local.people import TooManyPeople
 from corral.engines.local.sandbox import Mode
-from corral.engines.local.spec import Spec
-from corral.engines.local.starting import Home, make_spec
+from corral.engines.local.sealing import Sealed, SealRefused
+from corral.engines.local.spec import NO_SANDBOX, Spec
+from corral.engines.local.starting import Build, Home, make_spec
 from corral.engines.local.unpack import BadUpload
 
 _MIB = 2**20
@@ -36,9 +36,21 @@ def describe(house: House, starts: Sequence[Start], *, refused: bool) -> Spec:
         uid=uid,
         workspace=house.workspaces.workspace(task.workspace),
         home=_home(house, task.owner) if task.home else None,
-        runtime=None if task.runtime is None else house.workspaces.environment(task.runtime),
-        builds=house.workspaces.environment(task.workspace) if task.builds else None,
+        runtime=None if task.runtime is None else _runtime(house, task.runtime),
+        builds=_build(house, task.workspace) if task.builds else None,
     )
+
+
+def _runtime(house: House, name: str) -> Sealed:
+    if house.ground.mode == NO_SANDBOX:  # nothing can be shown at another place
+        environment = str(house.workspaces.environment(name))
+        return Sealed(environment, environment)
+    return house.runtimes.find(name)
+
+
+def _build(house: House, name: str) -> Build:
+    sealed = None if house.ground.mode == NO_SANDBOX else house.runtimes.place(name)
+    return Build(house.workspaces.environment(name), sealed)
 
 
 def _home(house: House, owner: str) -> Home:
@@ -79,15 +91,23 @@ def _prepare(house: House, spec: Spec, starts: Sequence[Start]) -> str | None:
             if most and held > most * _TIDY_UP:
                 found = f"its owner's home was last found to hold {held} MiB, its limit is {most} MiB"
                 return f"{found}: an administrator has to remove files there or to raise home_mib"
-        if spec.runtime is not None and not Path(spec.runtime).is_dir():
+        if task.runtime is not None and not _provide_runtime(house, task.runtime, most_bytes):
             return "its runtime is no longer there: build it again"
         if task.builds and house.ground.tools.uv is None:
             return "uv, which builds runtimes, is missing where Corral runs: corral doctor says how to get it"
     except (BadUpload, TooManyPeople) as error:
         return str(error)
+    except SealRefused as refused:
+        return f"its runtime cannot be used, build it again: {refused}"
     except OSError as error:
         return f"its workspace could not be made: {error.strerror or error}"
     return None
+
+
+def _provide_runtime(house: House, name: str, most_bytes: int) -> bool:
+    if house.ground.mode == NO_SANDBOX:
+        return house.workspaces.has_environment(name)
+    return house.runtimes.provide(name, most_bytes)
 
 
 def _record_failure(house: House, spec: Spec, problem: str) -> str | None:

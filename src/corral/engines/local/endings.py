@@ -12,8 +12,9 @@ SIGNAL_BASE = 128
 class Facts:
     """What the supervisor saw of the end of a replica. `missing` is a file that its command names in vain.
 
-    `refused` says why it never began; `over_disk_mib` what it had written when that was found to be too much,
-    `over_home_mib` what its owner's home held then.
+    `refused` says why it never began, `unsealed` why the environment that it built cannot be kept;
+    `over_disk_mib` what it had written when that was found to be too much, `over_home_mib` what its owner's
+    home held then.
     """
 
     exit_code: int | None = None
@@ -29,6 +30,7 @@ class Facts:
     command: str = ""
     missing: str | None = None
     refused: str | None = None
+    unsealed: str | None = None
     over_disk_mib: int | None = None
     over_home_mib: int | None = None
     home_mib: int = 0
@@ -56,7 +58,9 @@ def judge(facts: Facts) -> tuple[str, str]:
         return "failed", f"{held}, its limit is {facts.home_mib} MiB: remove files there"
     if facts.timed_out:
         return "failed", f"reached its time limit of {in_words(facts.time_limit_seconds)}"
-    if facts.said_done and not facts.exit_code:
+    if facts.unsealed is not None and not facts.told_to_go:
+        return "failed", f"the runtime cannot be kept: {facts.unsealed}"
+    if facts.said_done and not facts.exit_code and facts.unsealed is None:
         return "succeeded", ""
     if facts.told_to_go:
         return "suspended", _leaving(facts)

@@ -9,6 +9,7 @@ from corral.engines.local.group_bases import Bases, prepare_bases
 from corral.engines.local.hardware import find_hardware
 from corral.engines.local.people import People
 from corral.engines.local.readiness import find_readiness
+from corral.engines.local.sealing import Runtimes
 from corral.engines.local.shelf import Shelf
 from corral.engines.local.starting import Ground
 from corral.engines.local.tools import lay_out
@@ -36,6 +37,7 @@ class House:
     shelf: Shelf
     people: People
     workspaces: Workspaces
+    runtimes: Runtimes
     bases: Bases
     ground: Ground
 
@@ -52,6 +54,8 @@ def build_house(settings: Settings) -> House:
     shelf.tidy()
     workspaces = Workspaces(settings.data)
     workspaces.tidy()
+    runtimes = Runtimes(settings.data)
+    runtimes.tidy()
     # Two installations on one machine have different data directories.
     bases = prepare_bases(f"corral-{sha256(str(settings.data.resolve()).encode()).hexdigest()[:12]}")
     ready = find_readiness(bases, trusted=settings.trusted)
@@ -70,4 +74,4 @@ def build_house(settings: Settings) -> House:
         refusal=ready.refusal,
     )
     people = People(settings.data, settings.first_uid)
-    return House(settings, shelf, people, workspaces, bases, ground)
+    return House(settings, shelf, people, workspaces, runtimes, bases, ground)

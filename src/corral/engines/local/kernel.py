@@ -132,6 +132,11 @@ def open_beneath(directory: int, path: str, flags: int, mode: int = 0) -> int:
     raise OSError(number, os.strerror(number), path)
 
 
+def sync_file_system(descriptor: int) -> None:
+    """What was written to the file system of this descriptor survives a power cut from now on."""
+    _succeed(_LIBRARY.syncfs(descriptor), "write out a file system")
+
+
 def _prctl(what: str, option: int, *values: object) -> None:
     arguments = [value if not isinstance(value, int) else ctypes.c_ulong(value) for value in values]
     while len(arguments) < 4:

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from corral.engines.local import layout, records, tally
+from corral.engines.local import layout, records, tally, user_files
 from corral.engines.local.bare import BareReplica
 from corral.engines.local.endings import MEANS_NOT_FOUND, Facts, judge, split_status
 from corral.engines.local.groups import Group
@@ -41,6 +41,7 @@ class Supervised:
         self.timed_out = False
         self.over_disk_mib: int | None = None
         self.over_home_mib: int | None = None
+        self.unsealed: str | None = None
         self.said = Said(loop, clock, sockets / layout.WORKLOAD_SOCKET, directory / layout.said_name(index))
         self._attempt = spec
         self._loop = loop
@@ -104,6 +105,12 @@ class Supervised:
                 os.kill(self._process.pid, signal.SIGKILL)
         self.group.kill()
 
+    def has_succeeded(self) -> bool:
+        """Of a process that has ended and was not reaped yet."""
+        assert self._process is not None
+        found = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        return found is not None and (found.si_code, found.si_status) == (os.CLD_EXITED, 0)
+
     def reap(self) -> None:
         """The process has ended: what is left is read, and what happened is written down, once."""
         assert self._process is not None
@@ -145,6 +152,7 @@ class Supervised:
             command=self.spec.command[0],
             missing=missing_file(self.spec.command, exit_code, self._attempt.workspace),
             refused=refused,
+            unsealed=self.unsealed,
             over_disk_mib=self.over_disk_mib,
             over_home_mib=self.over_home_mib,
             home_mib=self._attempt.home_mib,
@@ -234,7 +242,10 @@ class Supervised:
 
 
 def missing_file(command: tuple[str, ...], exit_code: int | None, workspace: str) -> str | None:
-    """The file that a failed command names and that is not there: the program, or the script it was given."""
+    """The file that a failed command names and that is not there: the program, or the script it was given.
+
+    It is looked for in the workspace alone: behind a link there may be anything of this machine.
+    """
     if exit_code == MEANS_NOT_FOUND:
         return command[0]
     if not exit_code or "python" not in Path(command[0]).name:
@@ -243,4 +254,8 @@ def missing_file(command: tuple[str, ...], exit_code: int | None, workspace: str
     options = command[1 : command.index(script)] if script is not None else ()
     if script is None or script.startswith("/") or ".." in script or {"-m", "-c"} & set(options):
         return None
-    return None if os.path.lexists(f"{workspace}/{script}") else script
+    try:
+        with user_files.opened_directory(workspace) as directory:
+            return script if user_files.status(directory, script) is None else None
+    except OSError:
+        return None

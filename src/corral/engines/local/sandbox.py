@@ -93,7 +93,7 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """What one replica may have. Paths are absolute; `runtime` is bound where it is, read-only.
+    """What one replica may have. Paths are absolute; `runtime` is an environment, which is read-only.
 
     `workspace` is the working directory, at /workspace; `home` at /home/user (without one, memory that goes
     with the sandbox). Both belong to `uid`. `devices` are paths such as /dev/nvidia0.
@@ -107,7 +107,7 @@ class Sandbox:
     workspace: str
     shm: str
     home: str | None = None
-    runtime: str | None = None
+    runtime: Bind | None = None
     binds: tuple[Bind, ...] = ()
     devices: tuple[str, ...] = ()
     tmp_mib: int = 1024
@@ -147,7 +147,8 @@ def base_environment(sandbox: Sandbox) -> dict[str, str]:
     path = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
     names = {"HOME": HOME, "USER": USER_NAME, "LOGNAME": USER_NAME, "LANG": "C.UTF-8", "TMPDIR": "/tmp"}  # noqa: S108
     if sandbox.runtime is not None:
-        return names | {"PATH": f"{sandbox.runtime}/bin:{path}", "VIRTUAL_ENV": sandbox.runtime}
+        prefix = sandbox.runtime.target
+        return names | {"PATH": f"{prefix}/bin:{path}", "VIRTUAL_ENV": prefix}
     return names | {"PATH": path}
 
 
@@ -202,18 +203,6 @@ def steps(host: Host, sandbox: Sandbox) -> list[str]:
     return [*_become_user(host, sandbox), "/bin/sh", "-c", _BEGIN, "sh", *sandbox.command]
 
 
-def interpreter_bind(runtime: str) -> Bind | None:
-    """The Python that an environment was made from, when it lies outside of the system's directories.
-
-    It must be at its own path: an interpreter finds its library by where it is.
-    """
-    interpreter = Path(runtime, "bin", "python").resolve(strict=True)
-    if interpreter.is_relative_to("/usr") or interpreter.is_relative_to(runtime):
-        return None
-    prefix = str(interpreter.parents[1])
-    return Bind(prefix, prefix)
-
-
 def _check(sandbox: Sandbox) -> None:
     if not sandbox.command:
         raise SandboxRefused("there is no command to run")
@@ -233,7 +222,7 @@ def _own_binds(sandbox: Sandbox) -> Iterable[Bind]:
     if sandbox.home is not None:
         yield Bind(sandbox.home, HOME, writable=True)
     if sandbox.runtime is not None:
-        yield Bind(sandbox.runtime, sandbox.runtime)
+        yield sandbox.runtime
     yield from sandbox.binds
 
 

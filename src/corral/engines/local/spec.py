@@ -38,8 +38,10 @@ class Spec:
     home: str | None = None
     home_mib: int = 0  # how much may lie there; 0 does not bound it
     home_count: str = ""  # where supervisors tell each other how much does
-    runtime: str | None = None
-    builds: str | None = None
+    runtime: str | None = None  # the path at which an environment is shown
+    runtime_source: str | None = None  # where it lies
+    builds: str | None = None  # where it makes an environment
+    sealed: str | None = None  # where that is kept when it has ended well
     shown: tuple[tuple[str, str], ...] = ()  # files of Corral's own: where they are, where they appear
     network: bool = False
     allowed: tuple[str, ...] = ()

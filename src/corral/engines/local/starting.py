@@ -10,6 +10,7 @@ from corral.engines.interface import Start
 from corral.engines.local import layout
 from corral.engines.local.hardware import Hardware
 from corral.engines.local.sandbox import WORKSPACE
+from corral.engines.local.sealing import Sealed
 from corral.engines.local.spec import NO_SANDBOX, ReplicaSpec, Spec
 from corral.engines.local.tools import Tools
 from corral.engines.tasks import Task
@@ -41,6 +42,14 @@ class Home:
     place: Path
     most_mib: int
     count: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """Where an environment is made, and where it is kept afterwards (without a sandbox: where it is)."""
+
+    prefix: Path
+    sealed: Path | None
 
 
 def attempt_of(start: Start) -> str:
@@ -89,14 +98,14 @@ def make_spec(
     uid: int,
     workspace: Path,
     home: Home | None,
-    runtime: Path | None = None,
-    builds: Path | None = None,
+    runtime: Sealed | None = None,
+    builds: Build | None = None,
 ) -> Spec:
     """The intent. Everything that the replicas share comes from the first."""
     first = starts[0]
     name = attempt_of(first)
     task = first.task or Task("", (), "")
-    own = {} if builds is None else {"CORRAL_BUILD": str(builds), "CORRAL_UV": str(ground.tools.uv)}
+    own = {} if builds is None else {"CORRAL_BUILD": str(builds.prefix), "CORRAL_UV": str(ground.tools.uv)}
     own["CORRAL_WORKSPACE"] = str(workspace) if ground.mode == NO_SANDBOX else WORKSPACE
     return Spec(
         attempt=name,
@@ -112,8 +121,10 @@ def make_spec(
         home=None if home is None else str(home.place),
         home_mib=0 if home is None else home.most_mib,
         home_count="" if home is None else str(home.count),
-        runtime=None if runtime is None else str(runtime),
-        builds=None if builds is None else str(builds),
+        runtime=None if runtime is None else runtime.prefix,
+        runtime_source=None if runtime is None else runtime.source,
+        builds=None if builds is None else str(builds.prefix),
+        sealed=None if builds is None or builds.sealed is None else str(builds.sealed),
         shown=ground.tools.shown,
         network=task.network and ground.mode != NO_SANDBOX,
         allowed=ground.allowed,

@@ -15,9 +15,9 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from corral.engines.local import layout, records, tally
+from corral.engines.local import layout, records, sealer, tally
 from corral.engines.local.building import Builder
-from corral.engines.local.control import Control, Reply
+from corral.engines.local.control import Control, Refused, Reply
 from corral.engines.local.disk import DiskWatch
 from corral.engines.local.door import Door
 from corral.engines.local.enter import Size
@@ -166,10 +166,20 @@ class Supervisor:
             replica.reap()
             self._control.tell()
 
-        if self._disk is not None and all(other.ended for other in self.replicas if other is not replica):
-            self._disk.look_at_the_end(write_down)
-        else:
+        def sealed(problem: str | None) -> None:
+            replica.unsealed = problem
             write_down()
+
+        def keep() -> None:
+            if self.spec.sealed is not None and replica.has_succeeded():
+                sealer.start(self._loop, self.spec, self._directory, replica.group, sealed)
+            else:
+                write_down()
+
+        if self._disk is not None and all(other.ended for other in self.replicas if other is not replica):
+            self._disk.look_at_the_end(keep)
+        else:
+            keep()
 
     def _state(self) -> dict[str, object]:
         return {
@@ -198,12 +208,14 @@ class Supervisor:
         reply({"ok": True}, [])
 
     def _dial(self, command: dict[str, object], reply: Reply) -> None:
+        self._check_open()
         self._visits.dial(self._one(command), _number(command, "port"), reply)
 
     def _execute(self, command: dict[str, object], reply: Reply) -> None:
         words, size = command["command"], command.get("terminal")
         if not isinstance(words, list) or not words:
             raise TypeError("command is a list of words")
+        self._check_open()
         replica = self._one(command)
         terminal = None
         environment = self._builder.environment(replica.index)
@@ -211,6 +223,11 @@ class Supervisor:
             terminal = Size(_number(size, "rows"), _number(size, "columns"))
             environment = {"TERM": "xterm-256color", **environment}
         self._visits.execute(replica, tuple(map(str, words)), environment, terminal, reply)
+
+    def _check_open(self) -> None:
+        """What a build makes is used by other work: nothing but its own command has a hand in it."""
+        if self.spec.builds is not None:
+            raise Refused("this is the build of a runtime, and nobody enters it: its output says how it goes")
 
     def _one(self, command: dict[str, object]) -> Supervised:
         return self.replicas[_number(command, "replica")]

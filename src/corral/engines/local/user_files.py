@@ -4,7 +4,7 @@ Work may run while we look, and exchange anything for anything at any moment. So
 directory to the next and follows no link (`openat2`, see `kernel.open_beneath`); only regular files are read,
 without waiting; nothing recurses, and no depth, length or bytes of a name stop it.
 
-Where something begins (`open_directory`) is a directory whose place only Corral can change. Imported by the
+Where something begins (`opened_directory`) is a directory whose place only Corral can change. Imported by the
 supervisor, so it uses the standard library only.
 """
 
@@ -137,6 +137,13 @@ def is_directory(directory: int, path: str) -> bool:
     return found is not None and stat.S_ISDIR(found.st_mode)
 
 
+def open_directory(directory: int, name: str, *, open_up: bool = False) -> int:
+    """A directory below, to be listed; one of ours that is closed to us can be opened up first."""
+    if open_up:
+        _open_up(directory, name, _READ_AND_SEARCH)
+    return open_beneath(directory, name, _DIRECTORY)
+
+
 def make_directory(directory: int, name: str, mode: int = _OWNER) -> int:
     """An open directory that was not there before, with this mode whatever the umask."""
     os.mkdir(name, _OWNER, dir_fd=directory)
@@ -247,9 +254,7 @@ def _listed(directory: int, step: _Step, depth: int) -> Iterator[Entry]:
 def _enter(directory: int, name: str, *, open_up: bool) -> int | None:
     """None for what is no directory any more, or is closed to us."""
     try:
-        if open_up:
-            _open_up(directory, name, _READ_AND_SEARCH)
-        below = open_beneath(directory, name, _DIRECTORY)
+        below = open_directory(directory, name, open_up=open_up)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES):
             return None
@@ -288,20 +293,22 @@ def _empty_pit(pit: int, waiting: list[str]) -> None:
     while waiting:
         name = waiting.pop()
         moved: list[str] = []
-        if not _open_up(pit, name, _OWNER):
-            os.unlink(name, dir_fd=pit)
-            continue
-        with opened_directory(name, pit) as directory:
-            try:
+        try:
+            if not _open_up(pit, name, _OWNER):
+                os.unlink(name, dir_fd=pit)
+                continue
+            with opened_directory(name, pit) as directory:
                 for below in _unlink_files(directory):
                     with contextlib.suppress(FileNotFoundError):
                         _move(directory, below, pit, f"{batch}-{count}")
                         moved.append(f"{batch}-{count}")
                         count += 1
-            except OSError as error:
-                # No room for more names: those that were moved go first.
-                if error.errno not in (errno.ENOSPC, errno.EDQUOT) or not moved:
-                    raise
+        except FileNotFoundError:
+            continue  # another process removes it, too
+        except OSError as error:
+            # No room for more names: those that were moved go first.
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT) or not moved:
+                raise
         if not _removed(pit, name):
             tries += 1
             if tries > _TRIES and not moved:
@@ -328,6 +335,8 @@ def _unlink_files(directory: int) -> Iterator[str]:
 def _removed(pit: int, name: str) -> bool:
     try:
         os.rmdir(name, dir_fd=pit)
+    except FileNotFoundError:
+        return True
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
             return False

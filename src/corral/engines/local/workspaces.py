@@ -5,14 +5,15 @@ to its owner, and only then put in its place.
 """
 
 import os
-import shutil
-import tempfile
 from pathlib import Path
 
+from corral.engines.local import user_files
 from corral.engines.local.layout import is_name
+from corral.engines.local.sealing import ENVIRONMENT
 from corral.engines.local.unpack import BadUpload, unpack
 
 _OWN = 0o700
+_NEW = ".new-"
 
 
 class Workspaces:
@@ -33,17 +34,18 @@ class Workspaces:
     def provide(self, name: str, uid: int, upload: Path | None, most_bytes: int) -> Path:
         """The workspace, with the upload in it; one that is there already stays as it is."""
         place = self.workspace(name)
-        if place.is_dir():
-            return place
-        fresh = Path(tempfile.mkdtemp(prefix=".new-", dir=self.root))
-        try:
-            if upload is not None:
-                unpack(upload, fresh, most_bytes=most_bytes)
-            _give(fresh, uid)
-            fresh.rename(place)
-        except BaseException:
-            shutil.rmtree(fresh)
-            raise
+        with user_files.opened_directory(self.root) as root:
+            if user_files.is_directory(root, name):
+                return place
+            fresh = user_files.make_fresh(root, _NEW)
+            try:
+                if upload is not None:
+                    unpack(upload, self.root / fresh, most_bytes=most_bytes)
+                _give(root, fresh, uid)
+                os.rename(fresh, name, src_dir_fd=root, dst_dir_fd=root)
+            except BaseException:
+                user_files.remove(root, fresh)
+                raise
         return place
 
     def home(self, owner: str) -> Path:
@@ -53,9 +55,10 @@ class Workspaces:
 
     def provide_home(self, owner: str, uid: int) -> Path:
         home = self.home(owner)
-        if not home.is_dir():
-            home.mkdir(mode=_OWN)
-            _give(home, uid)
+        with user_files.opened_directory(self._homes) as homes:
+            if not user_files.is_directory(homes, owner):
+                os.mkdir(owner, _OWN, dir_fd=homes)
+                _give(homes, owner, uid)
         return home
 
     def home_count(self, owner: str) -> Path:
@@ -64,24 +67,29 @@ class Workspaces:
 
     def environment(self, name: str) -> Path:
         """Where a workload with this workspace builds an environment, or has built it."""
-        return self.workspace(name) / "env"
+        return self.workspace(name) / ENVIRONMENT
+
+    def has_environment(self, name: str) -> bool:
+        with user_files.opened_directory(self.root) as root:
+            return user_files.is_directory(root, f"{name}/{ENVIRONMENT}")
 
     def remove(self, name: str) -> None:
-        place = self.workspace(name)
-        if place.is_dir():
-            shutil.rmtree(place)
+        with user_files.opened_directory(self.root) as root:
+            user_files.remove(root, self.workspace(name).name)
 
     def tidy(self) -> None:
-        """Removes what an interrupted unpacking left."""
-        for path in self.root.glob(".new-*"):
-            shutil.rmtree(path)
+        """Removes what an interrupted unpacking or removal left."""
+        with user_files.opened_directory(self.root) as root:
+            user_files.finish_removals(root)
+            with os.scandir(root) as entries:
+                left = [entry.name for entry in entries if entry.name.startswith(_NEW)]
+            for name in left:
+                user_files.remove(root, name)
 
 
-def _give(directory: Path, uid: int) -> None:
-    directory.chmod(_OWN)
-    if uid == os.getuid():
-        return
-    os.chown(directory, uid, uid)
-    for parent, directories, files in os.walk(directory):
-        for name in (*directories, *files):
-            os.chown(Path(parent, name), uid, uid, follow_symlinks=False)
+def _give(parent: int, name: str, uid: int) -> None:
+    """Nobody but us can enter it yet."""
+    with user_files.opened_directory(name, parent) as directory:
+        os.fchmod(directory, _OWN)
+        if uid != os.getuid():
+            user_files.give(directory, uid, uid)

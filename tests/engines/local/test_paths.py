@@ -1,0 +1,147 @@
+"""Files below users' directories are touched by one module; this reads the source to see that it stays so."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import corral
+
+HOME = Path(corral.__file__).parent
+FOLDERS = ("engines/local", "training")
+OWNER = "engines/local/user_files.py"
+
+# What touches files by their path. Methods of `Path` are found by name, whatever they are called on.
+METHODS = """absolute chmod exists glob hardlink_to is_dir is_file is_fifo is_socket is_symlink iterdir lchmod
+    lstat mkdir open read_bytes read_text readlink rename resolve rglob rmdir samefile stat symlink_to
+    touch unlink walk write_bytes write_text"""
+OF_OS = """access chdir chown fwalk lchown link listdir makedirs mkfifo mknod readlink remove removedirs
+    renames replace scandir statvfs symlink truncate utime"""
+OF_PATHS = "exists getmtime getsize isdir isfile islink lexists realpath samefile"
+OTHERS = ("shutil", "tempfile", "glob")
+# Modules of our own whose functions have such names.
+OWN = ("user_files", "kernel", "tarfile", "gzip")
+
+ATTEMPT = "directories of attempts and their sockets: Corral's own, writable in no sandbox"
+MACHINE = "the machine's own files: /proc, /sys, /dev, /usr, control groups"
+DATA = "directories of the data directory itself, which no sandbox has"
+SQL = "a condition of SQL"
+
+# What a module may call, and why no component of its paths is a user's.
+ALLOWED: dict[str, tuple[str, str]] = {
+    "engines/local/adoption.py": ("exists is_dir iterdir read_text", f"{ATTEMPT}; {MACHINE}"),
+    "engines/local/bare.py": ("is_dir os.chdir shutil.which", "without a sandbox, all is one person's"),
+    "engines/local/building.py": ("mkdir open os.open", f"{ATTEMPT}; the door; /dev/null"),
+    "engines/local/control.py": ("chmod", ATTEMPT),
+    "engines/local/disk.py": (
+        "is_dir os.open os.scandir os.statvfs read_text stat write_text",
+        "bounds by looking: from one open directory to the next, following no link; home-counts",
+    ),
+    "engines/local/door.py": ("open", "the door itself"),
+    "engines/local/door_out.py": ("os.open", MACHINE),
+    "engines/local/enter.py": ("os.chdir", "inside the sandbox, after becoming its user"),
+    "engines/local/group_bases.py": ("mkdir os.access read_text rmdir write_text", MACHINE),
+    "engines/local/groups.py": ("mkdir os.open rmdir", MACHINE),
+    "engines/local/hardware.py": ("exists glob os.statvfs read_text", f"{MACHINE}; {DATA}"),
+    "engines/local/house.py": ("mkdir resolve", DATA),
+    "engines/local/kernel.py": ("read_text", MACHINE),
+    "engines/local/launch.py": ("os.open", MACHINE),
+    "engines/local/locks.py": ("os.open", ATTEMPT),
+    "engines/local/loop.py": ("read_text", MACHINE),
+    "engines/local/measure.py": ("exists os.statvfs read_text", f"{MACHINE}; {DATA}"),
+    "engines/local/namespaces.py": ("os.open", MACHINE),
+    "engines/local/nursery.py": ("os.open", ATTEMPT),
+    "engines/local/outputs.py": ("exists", ATTEMPT),
+    "engines/local/people.py": ("os.scandir stat", "the homes themselves, not what is in them"),
+    "engines/local/probe.py": ("read_text", MACHINE),
+    "engines/local/records.py": ("hardlink_to os.open read_bytes rename unlink", f"{ATTEMPT}; {DATA}"),
+    "engines/local/said.py": ("chmod", ATTEMPT),
+    "engines/local/sandbox.py": ("exists is_symlink readlink which", MACHINE),
+    "engines/local/sealing.py": (
+        "chmod mkdir os.readlink os.rename os.scandir os.symlink stat",
+        "by descriptors that user_files opened; data/runtimes",
+    ),
+    "engines/local/segments.py": ("iterdir mkdir open os.open stat unlink", ATTEMPT),
+    "engines/local/shelf.py": (
+        """exists glob is_dir iterdir mkdir os.utime rename rmdir shutil.rmtree stat tempfile.mkdtemp
+        touch unlink""",
+        ATTEMPT,
+    ),
+    "engines/local/supervisor.py": ("chmod mkdir os.open shutil.rmtree stat", ATTEMPT),
+    "engines/local/tally.py": ("os.open read_bytes", ATTEMPT),
+    "engines/local/tools.py": ("chmod mkdir resolve symlink_to unlink", f"{DATA}; where Corral is installed"),
+    "engines/local/trial.py": ("mkdir os.chown tempfile.TemporaryDirectory", "a directory of its own"),
+    "engines/local/unpack.py": (
+        "os.link os.mkdir os.open os.symlink shutil.copyfileobj",
+        "a fresh directory that nobody else can enter, from one open directory to the next",
+    ),
+    "engines/local/workspaces.py": ("chmod mkdir os.mkdir os.rename os.scandir", DATA),
+    "training/archives.py": ("open", "an archive, in a directory of Corral's own"),
+    "training/given_routes.py": ("exists", "an archive, in a directory of Corral's own"),
+    "training/secrets.py": ("exists", SQL),
+    "training/upload_files.py": ("is_dir mkdir open os.scandir stat tempfile.mkstemp unlink", DATA),
+    "training/uploads.py": ("exists", SQL),
+}
+
+
+def calls(path: Path) -> set[str]:
+    """The names of what touches files in a module."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.Call):
+            continue
+        match node.func:
+            case ast.Name(id="open"):
+                found.add("open")
+            case ast.Attribute(value=ast.Name(id="os"), attr=name):
+                if name in f"{METHODS} {OF_OS}".split():
+                    found.add(f"os.{name}")
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id="os"), attr="path"), attr=name):
+                if name in OF_PATHS.split():
+                    found.add(f"os.path.{name}")
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if module in OTHERS:
+                found.add(f"{module}.{name}")
+            case ast.Attribute(value=ast.Name(id=module)) if module in OWN:
+                continue
+            case ast.Attribute(attr=name) if name in METHODS.split():
+                found.add(name)
+            case ast.Name(id=name) if name in {"which", "copytree", "rmtree", "mkdtemp", "realpath"}:
+                found.add(name)
+    return found
+
+
+def modules() -> list[str]:
+    paths = (path for folder in FOLDERS for path in (HOME / folder).rglob("*.py"))
+    return sorted(str(path.relative_to(HOME)) for path in paths)
+
+
+@pytest.mark.parametrize("module", [name for name in modules() if name != OWNER])
+def test_only_one_module_touches_users_files(module: str) -> None:
+    allowed, _ = ALLOWED.get(module, ("", ""))
+    surplus = sorted(calls(HOME / module) - set(allowed.split()))
+    assert not surplus, (
+        f"{module} calls {', '.join(surplus)}. Below a workspace or a home, use `user_files`; where no "
+        f"component of the path is a user's, say so in {Path(__file__).name}."
+    )
+
+
+def test_every_exception_is_of_a_module_that_is_there() -> None:
+    assert set(ALLOWED) <= set(modules())
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    {
+        "open('x')": "open",
+        "Path('x').resolve()": "resolve",
+        "path.rglob('*')": "rglob",
+        "os.walk('x')": "os.walk",
+        "os.path.lexists('x')": "os.path.lexists",
+        "shutil.rmtree('x')": "shutil.rmtree",
+        "(a / 'b').is_dir()": "is_dir",
+    }.items(),
+)
+def test_what_touches_files_is_found(tmp_path: Path, line: str, found: str) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(line)
+    assert calls(module) == {found}
