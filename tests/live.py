@@ -48,10 +48,10 @@ class LiveCorral:
         return "\n".join(line for tail in lines for line in tail)
 
     def wait_until_ready(self) -> None:
-        """Returns when endpoints.json is there, which Corral writes when it answers."""
+        """Returns when Corral answers (endpoints.json is there) and its banner is whole."""
         endpoints = self.home / "endpoints.json"
         deadline = time.monotonic() + START_SECONDS
-        while not endpoints.exists():
+        while not endpoints.exists() or "Ctrl-C stops Corral." not in self.log.read_text(errors="replace"):
             if self.process.poll() is not None:
                 raise AssertionError(f"corral up ended with {self.process.returncode}:\n{self.log_tail()}")
             if time.monotonic() > deadline:

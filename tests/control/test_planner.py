@@ -2,12 +2,15 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
 
 from corral.control.planner import Planner, PlannerGoneError, PlannerRefusedError
+from corral.control.planner_child import frame
 from corral.core.changes import AskForLess, Wait
 from corral.core.devices import Device, DeviceUse
 from corral.core.nodes import Node
@@ -16,7 +19,7 @@ from corral.core.queues import Queue
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, ReplicaState, Request, Workload
 from corral.scheduling.engine import schedule
 from corral.scheduling.live import Changes, Explain, Load, MakePlan, Probe
-from corral.scheduling.snapshot import Snapshot
+from corral.scheduling.snapshot import Snapshot, write_value
 
 NODE = Node("n0", 8000, 65536, devices=(Device("g0", 81920), Device("g1", 81920)))
 QUEUES = (Queue("all"), Queue("ana", "all"), Queue("bert", "all"))
@@ -116,3 +119,21 @@ async def test_senseless_change_is_refused_and_the_planner_stays(planner: Planne
     with pytest.raises(PlannerRefusedError, match="nowhere"):
         await planner.ask(Changes((work("a", "nowhere"),)))
     assert planner.generation == 1
+
+
+def test_planner_whose_asker_is_gone_ends_without_a_word() -> None:
+    """What it would say stands on the terminal of `corral up`."""
+    question = frame("Load", write_value(Load(Snapshot(100, (NODE,), QUEUES, ()))))
+    with subprocess.Popen(
+        [sys.executable, "-m", "corral.control.planner_child"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as planner:
+        assert planner.stdin is not None
+        assert planner.stdout is not None
+        assert planner.stderr is not None
+        planner.stdout.close()
+        planner.stdin.write(question)
+        planner.stdin.close()
+        assert planner.stderr.read() == b""
