@@ -9,6 +9,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from corral.server import ports
 from corral.server.ports import listeners_on
 from tests.cli.running import Corral
 from tests.live import LiveCorral, free_port, running_corral
@@ -133,3 +136,14 @@ def test_a_port_and_a_data_directory_have_one_owner(
     same_home = program("up", "--home", str(live_corral.home), "--port", port)
     assert same_home.code == 1
     assert f"Another Corral (process {pid})" in same_home.err
+
+
+def test_the_parent_is_named_also_where_its_child_has_the_lower_number(
+    monkeypatch: pytest.MonkeyPatch, live_corral: LiveCorral
+) -> None:
+    """Numbers of processes begin anew when the last one is given."""
+    owners = sorted(ports.listeners_on(live_corral.port), key=lambda one: "corral.server.parent" in one[1])
+    assert len(owners) > 1
+    monkeypatch.setattr(ports, "listeners_on", lambda _port: owners)
+    with pytest.raises(ports.PortError, match=rf"another Corral \(process {live_corral.process.pid}\)"):
+        ports.listen("127.0.0.1", live_corral.port)

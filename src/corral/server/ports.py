@@ -49,11 +49,11 @@ def _explain(error: OSError, host: str, port: int) -> PortError:
 
 
 def _first_listener(port: int) -> str:
-    # Children share the socket of their parent; the oldest process is the one to stop.
+    # Children share the socket of their parent, which is the one to stop; its number may be the higher one.
     owners = listeners_on(port)
     if not owners:
         return "a process of another user"
-    pid, command = owners[0]
+    pid, command = next((one for one in owners if "corral.server.parent" in one[1]), owners[0])
     if "corral.server.parent" in command:
         return f"another Corral (process {pid})"
     return f"process {pid} ({command})"
