@@ -41,6 +41,12 @@ def up(
     session_hours: Annotated[str | None, _flag("Longest life of a session.", "HOURS")] = None,
     session_idle_hours: Annotated[str | None, _flag("Longest rest of a session.", "HOURS")] = None,
     login_link_minutes: Annotated[str | None, _flag("Life of a login link.", "MINUTES")] = None,
+    connections: Annotated[str | None, _flag("Most open connections (2000).", "NUMBER")] = None,
+    connections_per_address: Annotated[
+        str | None, _flag("The same from one address (500).", "NUMBER")
+    ] = None,
+    header_seconds: Annotated[str | None, _flag("Time to send a request's header (20).", "SECONDS")] = None,
+    stalled_seconds: Annotated[str | None, _flag("Time in which nothing moves (30).", "SECONDS")] = None,
     token_max_days: Annotated[str | None, _flag("Longest life of an access token.", "DAYS")] = None,
     samples_raw_hours: Annotated[str | None, _flag("How long single samples are kept.", "HOURS")] = None,
     samples_minute_days: Annotated[str | None, _flag("The same of samples by the minute.", "DAYS")] = None,

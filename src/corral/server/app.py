@@ -158,7 +158,7 @@ def create_app(parts: Parts) -> FastAPI:
     app.add_middleware(
         Front,
         allowed_hosts=settings.allowed_hosts,
-        trusted_proxies=_trusted_proxies(settings),
+        trusted_proxies=trusted_proxies(settings),
         headers=_security_headers(settings),
         larger={f"{PREFIX}/uploads": files.most_bytes},
     )
@@ -258,7 +258,7 @@ def find_organisation_path(transaction: Transaction, organisation_id: str) -> st
     return path
 
 
-def _trusted_proxies(settings: Settings) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+def trusted_proxies(settings: Settings) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
     # Without a proxy in front, whoever sends X-Forwarded-For wants to be taken for someone else.
     if not settings.behind_proxy:
         return []

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import structlog
 import uvicorn
@@ -40,10 +40,13 @@ from corral.identity.bootstrap import (
 from corral.identity.login import new_login_link
 from corral.identity.passwords import Passwords
 from corral.queues.service import ensure_organisation_queues
-from corral.server.app import Parts, create_app
+from corral.server.app import Parts, create_app, trusted_proxies
+from corral.server.connections import Acceptor, Connection, Limits, Places
 from corral.server.handover import take_over
+from corral.server.limits import open_files
 from corral.server.logs import set_up_logs
 from corral.server.machine_zone import local_engine
+from corral.server.protocol import Http
 from corral.server.settings import Settings
 from corral.server.tls import TlsError, server_context
 from corral.store.archive import BackupError
@@ -54,6 +57,7 @@ from corral.usage.samples.sampler import SamplesError
 from corral.zones.service import ensure_local_zone
 
 STREAM_GRACE_SECONDS = 5
+_APPLICATION_FAILED = 3
 # The parent gives up on a start that takes long; a large database may.
 UPGRADE_SECONDS = 6 * 3600
 
@@ -72,16 +76,24 @@ class Prepared:
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn that says when it serves, and leaves the signals to us."""
+    """Uvicorn that takes connections as we do, says when it serves, and leaves the signals to us."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, places: Places, ready: Callable[[], None]) -> None:
         super().__init__(config)
+        self._places = places
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            self._ready()
+        await self.lifespan.startup()
+        if self.lifespan.should_exit:
+            sys.exit(_APPLICATION_FAILED)
+        acceptors = [Acceptor(one, self._places, self._speak, self.config.ssl) for one in sockets or ()]
+        self.servers = cast("list[asyncio.base_events.Server]", acceptors)
+        self.started = True
+        self._ready()
+
+    def _speak(self, connection: Connection) -> Http:
+        return Http(self.config, self.server_state, self.lifespan.state, connection=connection)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -159,7 +171,8 @@ async def _serve(
             )
             close_report()
 
-        server = _Server(_uvicorn(app, tls), tell)
+        places = Places(connection_limits(settings).within(open_files()), trusted_proxies(settings))
+        server = _Server(_uvicorn(app, tls), places, tell)
         _stop_with_parent(server, life_fd, app.state.stopping)
         await server.serve([listener])
     finally:
@@ -268,6 +281,15 @@ def _uvicorn(app: Any, tls: ssl.SSLContext | None) -> uvicorn.Config:
         proxy_headers=False,  # corral.server.front reads them, from trusted proxies only
         ssl_context_factory=(lambda *_: tls) if tls else None,
         timeout_graceful_shutdown=STREAM_GRACE_SECONDS,
+    )
+
+
+def connection_limits(settings: Settings) -> Limits:
+    return Limits(
+        settings.connections,
+        settings.connections_per_address,
+        settings.header_seconds,
+        settings.stalled_seconds,
     )
 
 

@@ -46,6 +46,7 @@ from typing import Any
 from corral import __version__
 from corral.engines.local.locks import holder
 from corral.server import banner
+from corral.server.limits import limit_processes
 from corral.server.lock import HomeInUseError, lock_home
 from corral.server.ports import PortError, listen
 
@@ -342,6 +343,7 @@ def _read_settings(arguments: list[str]) -> tuple[dict[str, Any], int]:
 
 
 def main(arguments: list[str]) -> int:
+    limit_processes()
     handed_over, settings_fd = _read_settings(arguments)
     home = Path(handed_over["home"])
     try:

@@ -139,6 +139,38 @@ class Settings(BaseModel):
         ge=1,
         le=1440,
     )
+    connections: WholeNumber = _setting(
+        2000,
+        "Connections that are open at a time; at most half of the open files that the system allows. When "
+        "all are taken, the one that has waited longest without a request is closed.",
+        "a whole number from 64 to 30000",
+        ge=64,
+        le=30000,
+    )
+    connections_per_address: WholeNumber = _setting(
+        500,
+        "Of these, how many may come from one address. This machine and trusted_proxies have as many as "
+        "there are.",
+        "a whole number from 8 to 30000",
+        ge=8,
+        le=30000,
+    )
+    header_seconds: WholeNumber = _setting(
+        20,
+        "How long a client may take to agree on TLS, and to send the header of a request, which has at most "
+        "64 KiB.",
+        "a whole number from 1 to 600",
+        ge=1,
+        le=600,
+    )
+    stalled_seconds: WholeNumber = _setting(
+        30,
+        "A client that sends nothing of the body that it announced, or reads nothing of what it is sent, is "
+        "dropped after this many seconds. A body may come at 1 KiB/s, no slower.",
+        "a whole number from 1 to 600",
+        ge=1,
+        le=600,
+    )
     token_max_days: WholeNumber = _setting(
         365,
         "The longest life of a personal access token, in days.",
