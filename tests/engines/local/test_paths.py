@@ -52,7 +52,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "engines/local/namespaces.py": ("os.open", MACHINE),
     "engines/local/nursery.py": ("os.open", ATTEMPT),
     "engines/local/outputs.py": ("exists", ATTEMPT),
-    "engines/local/people.py": ("os.scandir stat", "the homes themselves, not what is in them"),
+    "engines/local/people.py": ("os.scandir read_text stat", f"whose homes are there; {MACHINE}"),
     "engines/local/probe.py": ("read_text", MACHINE),
     "engines/local/records.py": ("hardlink_to os.open read_bytes rename unlink", f"{ATTEMPT}; {DATA}"),
     "engines/local/said.py": ("chmod", ATTEMPT),

@@ -2,6 +2,7 @@
 
 import io
 import os
+import pwd
 import stat
 import tarfile
 from collections.abc import AsyncIterator
@@ -12,7 +13,7 @@ import pytest
 
 from corral.core.devices import DeviceUse
 from corral.engines.interface import Ending, Start
-from corral.engines.local import readiness
+from corral.engines.local import people, readiness
 from corral.engines.local.people import People, PeopleUnknown, TooManyPeople
 from tests.engines.local.places import LocalPlace, local_place
 
@@ -38,6 +39,32 @@ def test_uid_is_given_once_and_never_again(tmp_path: Path) -> None:
     with pytest.raises(TooManyPeople):
         again.uid_of("mallory")
     assert [People(tmp_path, first_uid=900).uid_of(name) for name in ("eve", "mallory")] == [302, 900]
+
+
+@AS_ROOT
+@pytest.mark.parametrize("kind", ["homes", "workspaces"])
+def test_uid_of_files_that_an_older_map_does_not_know_is_given_to_nobody(tmp_path: Path, kind: str) -> None:
+    """Somebody restored `people.json` of last week: ben came since, and his files are here."""
+    before = People(tmp_path, first_uid=300)
+    assert before.uid_of("ada") == 300
+    old = (tmp_path / "people.json").read_text()
+    (tmp_path / kind / "of-ben").mkdir(parents=True)
+    os.chown(tmp_path / kind / "of-ben", before.uid_of("ben"), 301)
+    (tmp_path / "people.json").write_text(old)
+    assert [People(tmp_path, first_uid=300).uid_of(name) for name in ("ada", "eve")] == [300, 302]
+
+
+def test_uids_that_the_machine_itself_uses_are_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of its users, and of those that their containers may become."""
+    monkeypatch.setattr(people, "_SUBORDINATE", (tmp_path / "subuid", tmp_path / "subgid"))
+    (tmp_path / "subuid").write_text("ada:301:2\n# a comment\nben:303:x\n\nben:300000:65536\n")
+    own = {entry.pw_uid for entry in pwd.getpwall()}
+    monkeypatch.setattr(pwd, "getpwuid", lambda uid: {304: 1}[uid])
+    given = [People(tmp_path, first_uid=300).uid_of(name) for name in ("ada", "ben", "eve")]
+    assert own.isdisjoint(given)
+    assert given == [300, 303, 305]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +94,7 @@ def test_missing_map_beside_homes_is_not_begun_anew(tmp_path: Path) -> None:
         people.uid_of("ben")
     assert not (tmp_path / "people.json").exists()
     # Of somebody else: made before there was a uid for everyone.
-    assert People(tmp_path, first_uid=mine + 1).uid_of("ben") == mine + 1
+    assert People(tmp_path, first_uid=mine + 400_000).uid_of("ben") == mine + 400_000
 
 
 @AS_ROOT

@@ -301,11 +301,40 @@ class TestRemoving:
         assert names(tree / user_files.REMOVING) == []
 
     def test_interrupted_removal_is_finished(self, tree: Path, root: int) -> None:
-        user_files.finish_removals(root)
-        (tree / user_files.REMOVING / "abc-0" / "deep").mkdir(parents=True)
-        (tree / user_files.REMOVING / "abc-1").touch()
-        user_files.finish_removals(root)
+        assert user_files.finish_removals(root) == []
+        (tree / user_files.REMOVING / "abc~0" / "deep").mkdir(parents=True)
+        (tree / user_files.REMOVING / "abc~1").touch()
+        assert user_files.finish_removals(root) == []
         assert names(tree / user_files.REMOVING) == []
+
+    def test_what_cannot_be_removed_is_told_of_and_tried_again(
+        self, tree: Path, root: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """One such directory must not keep Corral from starting, nor be taken for gone."""
+        for name in ("other", "stuck"):
+            (tree / name / "below").mkdir(parents=True)
+
+        def rmdir(name: str, *, dir_fd: int) -> None:
+            if name.startswith("stuck"):
+                raise OSError(errno.EIO, "the disk is broken")
+            real(name, dir_fd=dir_fd)
+
+        real = os.rmdir
+        monkeypatch.setattr(os, "rmdir", rmdir)
+        for _ in range(2):
+            with pytest.raises(OSError, match="broken"):
+                user_files.remove(root, "stuck")
+        (tree / "other").rename(tree / user_files.REMOVING / "other~0")
+        assert user_files.tidy_up(tree) == ["tree: stuck cannot be removed: the disk is broken"]
+        assert {name.partition("~")[0] for name in names(tree / user_files.REMOVING)} == {"stuck"}
+        monkeypatch.undo()
+        assert user_files.remove(root, "stuck")
+        assert names(tree / user_files.REMOVING) == []
+
+    def test_what_never_got_its_name_goes(self, tree: Path, root: int) -> None:
+        (tree / user_files.make_fresh(root) / "below").mkdir()
+        assert user_files.tidy_up(tree) == []
+        assert names(tree) == [user_files.REMOVING]
 
     def test_who_swaps_and_fills_while_it_is_removed_loses_only_what_is_theirs(
         self, tree: Path, root: int

@@ -46,7 +46,7 @@ def find_foreign(house: House, known: Mapping[str, int]) -> tuple[Foreign, ...]:
 
     `known` has the number of replicas of every known attempt.
     """
-    told = []
+    told = [Foreign(problem.partition(":")[0], problem) for problem in house.leftovers]
     for name in house.shelf.attempts():
         if name in known:
             continue

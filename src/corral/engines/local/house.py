@@ -40,6 +40,7 @@ class House:
     runtimes: Runtimes
     bases: Bases
     ground: Ground
+    leftovers: tuple[str, ...] = ()  # what could not be removed
 
     @property
     def inventory(self) -> Inventory:
@@ -53,9 +54,8 @@ def build_house(settings: Settings) -> House:
     shelf = Shelf(settings.data)
     shelf.tidy()
     workspaces = Workspaces(settings.data)
-    workspaces.tidy()
     runtimes = Runtimes(settings.data)
-    runtimes.tidy()
+    leftovers = (*workspaces.tidy(), *runtimes.tidy())
     # Two installations on one machine have different data directories.
     bases = prepare_bases(f"corral-{sha256(str(settings.data.resolve()).encode()).hexdigest()[:12]}")
     ready = find_readiness(bases, trusted=settings.trusted)
@@ -74,4 +74,4 @@ def build_house(settings: Settings) -> House:
         refusal=ready.refusal,
     )
     people = People(settings.data, settings.first_uid)
-    return House(settings, shelf, people, workspaces, runtimes, bases, ground)
+    return House(settings, shelf, people, workspaces, runtimes, bases, ground, leftovers)

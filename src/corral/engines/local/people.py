@@ -5,6 +5,7 @@ is restored: begun anew, it would hand one person's files to another.
 """
 
 import os
+import pwd
 import threading
 from pathlib import Path
 
@@ -17,6 +18,7 @@ FILE = "people.json"
 _REMEDY = f"Restore {FILE} from a backup; docs/local-engine.md says how without one."
 # Where files of people lie, below the data directory.
 _THEIRS = ("homes", "workspaces")
+_SUBORDINATE = (Path("/etc/subuid"), Path("/etc/subgid"))
 
 
 class TooManyPeople(Exception):
@@ -43,12 +45,22 @@ class People:
             uids = self._known()
             if owner in uids:
                 return uids[owner]
-            uid = max((self._first - 1, *uids.values())) + 1
+            uid = self._next(uids)
             if uid >= self._first + self._most:
                 raise TooManyPeople(f"all {self._most} uids from {self._first} on are given away")
             records.replace(self._data, FILE, {"uids": {**uids, owner: uid}})
             uids[owner] = uid
             return uid
+
+    def _next(self, uids: dict[str, int]) -> int:
+        """After every uid that was ever given: also one that an older map, restored, does not know."""
+        uid = max((self._first - 1, *uids.values(), *self._uids_of_files())) + 1
+        borrowed = _borrowed()
+        while True:
+            end = max((range_.stop for range_ in borrowed if uid in range_), default=uid)
+            if end == uid and not _is_of_machine(uid):
+                return uid
+            uid = max(end, uid + 1)
 
     def problem(self) -> str | None:
         """Why nobody gets a uid, in words; None if everybody does."""
@@ -80,15 +92,43 @@ class People:
 
     def _check_that_nobody_was_here(self) -> None:
         for kind in _THEIRS:
+            if self._uids_of_files(kind):
+                raise PeopleUnknown(
+                    f"{FILE} is missing, and {kind} has files of people: no uid is given.", _REMEDY
+                )
+
+    def _uids_of_files(self, *kinds: str) -> set[int]:
+        found = set()
+        for kind in kinds or _THEIRS:
             try:
-                entries = list(os.scandir(self._data / kind))
+                with os.scandir(self._data / kind) as entries:
+                    found |= {entry.stat(follow_symlinks=False).st_uid for entry in entries}
             except FileNotFoundError:
                 continue
-            for entry in entries:
-                if self._first <= entry.stat(follow_symlinks=False).st_uid < self._first + self._most:
-                    raise PeopleUnknown(
-                        f"{FILE} is missing, and {kind} has files of people: no uid is given.", _REMEDY
-                    )
+        return {uid for uid in found if self._first <= uid < self._first + self._most}
+
+
+def _borrowed() -> list[range]:
+    """What containers of the machine's own users may become, in their name."""
+    found = []
+    for path in _SUBORDINATE:
+        try:
+            lines = path.read_text("utf-8", "replace").splitlines()
+        except OSError:
+            continue
+        for line in lines:
+            match line.split(":"):
+                case [_, start, count] if start.isdecimal() and count.isdecimal():
+                    found.append(range(int(start), int(start) + int(count)))
+    return found
+
+
+def _is_of_machine(uid: int) -> bool:
+    try:
+        pwd.getpwuid(uid)
+    except KeyError:
+        return False
+    return True
 
 
 def _is_uid(value: object) -> bool:

@@ -24,7 +24,6 @@ ENVIRONMENT = "env"  # in the workspace of the build, and in the sealed tree
 MOST_ENTRIES = 500_000
 MOST_DEPTH = 100
 _RECORD = "seal.json"
-_NEW = ".new-"
 _MIB = 2**20
 _PIECE_BYTES = 16 * _MIB
 _SYSTEM = "/usr"  # the same for all work, and read-only
@@ -77,14 +76,9 @@ class Runtimes:
         with opened_directory(self._root) as root:
             user_files.remove(root, name)
 
-    def tidy(self) -> None:
-        """Removes what an interrupted sealing or removal left."""
-        with opened_directory(self._root) as root:
-            user_files.finish_removals(root)
-            with os.scandir(root) as entries:
-                left = [entry.name for entry in entries if entry.name.startswith(_NEW)]
-            for name in left:
-                user_files.remove(root, name)
+    def tidy(self) -> list[str]:
+        """Removes what an interrupted sealing or removal left; says what stays, and why."""
+        return user_files.tidy_up(self._root)
 
     def _record(self, name: str) -> dict[str, object] | None:
         try:
@@ -107,7 +101,7 @@ def seal(workspace: Path, place: Path, draft: Path, most_bytes: int) -> None:
             source = user_files.open_directory(workspaces, f"{workspace.name}/{ENVIRONMENT}", open_up=True)
         except OSError as error:
             raise SealRefused(f"the build left no environment in its place ({error.strerror})") from error
-        fresh = user_files.make_fresh(drafts, _NEW)
+        fresh = user_files.make_fresh(drafts)
         try:
             with opened_directory(fresh, drafts) as directory:
                 target = user_files.make_directory(directory, ENVIRONMENT, 0o755)

@@ -21,6 +21,7 @@ from typing import Self
 
 from corral.engines.local.kernel import open_beneath
 
+NEW = ".new-"  # how directories begin that have not got their name yet
 REMOVING = ".removing"  # beside what is removed; made early, as a full disk may have no room for it
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -28,6 +29,7 @@ _PLACE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _READ_BYTES = 1024 * 1024
 _OWNER, _READ_AND_SEARCH = 0o700, 0o500
+_OF = "~"  # between the name of what is removed and the number of a part of it
 _TRIES = 100  # of emptying a directory that somebody fills
 
 
@@ -152,10 +154,10 @@ def make_directory(directory: int, name: str, mode: int = _OWNER) -> int:
     return made
 
 
-def make_fresh(directory: int, prefix: str) -> str:
-    """A new directory that nobody else can enter; returns its name."""
+def make_fresh(directory: int) -> str:
+    """A new directory that nobody else can enter; returns its name, which begins with `NEW`."""
     while True:
-        name = f"{prefix}{secrets.token_hex(8)}"
+        name = f"{NEW}{secrets.token_hex(8)}"
         with contextlib.suppress(FileExistsError):
             os.mkdir(name, _OWNER, dir_fd=directory)
             return name
@@ -206,24 +208,40 @@ def remove(directory: int, name: str) -> bool:
 
     `directory` must be one that only Corral can write to. What is removed leaves its name at once: it is
     moved to a directory beside (`REMOVING`), and so is every directory in it, one after the other; so the
-    way to everything is short, and links are never followed. `finish_removals` takes up what was interrupted.
+    way to everything is short, and links are never followed. Removing it again goes on with what is left.
     """
     with _opened_pit(directory) as pit:
-        first = f"{secrets.token_hex(8)}-0"
-        try:
-            _move(directory, name, pit, first)
-        except FileNotFoundError:
-            return False
-        _empty_pit(pit, [first])
-    return True
-
-
-def finish_removals(directory: int) -> None:
-    """Goes on with removals that were interrupted, and makes room for those to come."""
-    with _opened_pit(directory) as pit:
+        with contextlib.suppress(FileNotFoundError):
+            _move(directory, name, pit, f"{name}{_OF}{secrets.token_hex(8)}")
         with os.scandir(pit) as entries:
-            left = [entry.name for entry in entries]
-        _empty_pit(pit, left)
+            left = [entry.name for entry in entries if entry.name.startswith(f"{name}{_OF}")]
+        _empty_pit(pit, [*left], name)
+    return bool(left)
+
+
+def finish_removals(directory: int) -> list[str]:
+    """Goes on with removals that were interrupted, makes room for those to come, and says what cannot be."""
+    problems = []
+    with _opened_pit(directory) as pit, os.scandir(pit) as entries:
+        names = {entry.name.partition(_OF)[0] for entry in entries}
+    for name in sorted(names):
+        try:
+            remove(directory, name)
+        except OSError as error:
+            problems.append(f"{name} cannot be removed: {error.strerror}")
+    return problems
+
+
+def tidy_up(path: Path) -> list[str]:
+    """Removes what interrupted work of ours left in a directory of Corral's; says what stays, and why."""
+    with opened_directory(path) as directory:
+        with os.scandir(directory) as entries:
+            fresh = [entry.name for entry in entries if entry.name.startswith(NEW)]
+        with _opened_pit(directory) as pit:
+            for name in fresh:
+                with contextlib.suppress(FileNotFoundError):
+                    _move(directory, name, pit, f"{name}{_OF}{secrets.token_hex(8)}")
+        return [f"{path.name}: {problem}" for problem in finish_removals(directory)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,9 +305,9 @@ def _opened_pit(directory: int) -> Iterator[int]:
         yield pit
 
 
-def _empty_pit(pit: int, waiting: list[str]) -> None:
-    """Removes what has these names in a directory of ours."""
-    batch, count, tries = secrets.token_hex(8), 0, 0
+def _empty_pit(pit: int, waiting: list[str], of: str) -> None:
+    """Removes what has these names in a directory of ours; `of` is what it was part of."""
+    batch, count, tries = f"{of}{_OF}{secrets.token_hex(8)}", 0, 0
     while waiting:
         name = waiting.pop()
         moved: list[str] = []

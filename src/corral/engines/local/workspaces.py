@@ -13,7 +13,6 @@ from corral.engines.local.sealing import ENVIRONMENT
 from corral.engines.local.unpack import BadUpload, unpack
 
 _OWN = 0o700
-_NEW = ".new-"
 
 
 class Workspaces:
@@ -37,7 +36,7 @@ class Workspaces:
         with user_files.opened_directory(self.root) as root:
             if user_files.is_directory(root, name):
                 return place
-            fresh = user_files.make_fresh(root, _NEW)
+            fresh = user_files.make_fresh(root)
             try:
                 if upload is not None:
                     unpack(upload, self.root / fresh, most_bytes=most_bytes)
@@ -57,8 +56,9 @@ class Workspaces:
         home = self.home(owner)
         with user_files.opened_directory(self._homes) as homes:
             if not user_files.is_directory(homes, owner):
-                os.mkdir(owner, _OWN, dir_fd=homes)
-                _give(homes, owner, uid)
+                fresh = user_files.make_fresh(homes)
+                _give(homes, fresh, uid)
+                os.rename(fresh, owner, src_dir_fd=homes, dst_dir_fd=homes)
         return home
 
     def home_count(self, owner: str) -> Path:
@@ -77,14 +77,9 @@ class Workspaces:
         with user_files.opened_directory(self.root) as root:
             user_files.remove(root, self.workspace(name).name)
 
-    def tidy(self) -> None:
-        """Removes what an interrupted unpacking or removal left."""
-        with user_files.opened_directory(self.root) as root:
-            user_files.finish_removals(root)
-            with os.scandir(root) as entries:
-                left = [entry.name for entry in entries if entry.name.startswith(_NEW)]
-            for name in left:
-                user_files.remove(root, name)
+    def tidy(self) -> list[str]:
+        """Removes what an interrupted unpacking or removal left; says what stays, and why."""
+        return [problem for root in (self.root, self._homes) for problem in user_files.tidy_up(root)]
 
 
 def _give(parent: int, name: str, uid: int) -> None:
