@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from corral.server.app import describe_only
 from tests.apps import PREFIX, ApiClient
 from tests.campus import PASSWORD, Campus, made
+from tests.engines.archives import tars
 from tests.platform.smtp import mail_server
-from tests.training import tars
 from tests.zones.machines import machine, see
 
 # Looking at what one holds, or asking what would be, changes nothing; it is a POST because of what is sent.
@@ -54,6 +54,7 @@ class Recorder:
         options: dict[str, Any] = {} if body is None else {"json": body}
         if isinstance(body, bytes):
             options = {"content": body}
+            headers["Content-Type"] = "application/x-tar"
         client = by or self.campus.admin
         answer = await client.request(method, route.format(**ids), headers=headers, **options)
         content = made(answer)

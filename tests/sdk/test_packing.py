@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from corral_sdk._packing import Packed, PackingError, pack
 
-from corral.training.archives import check_archive
+from corral.engines.archives.asking import check
+from corral.engines.archives.limits import Archive, Form
 
 
 def write(root: Path, *names: str, text: str = "x") -> None:
@@ -53,7 +54,7 @@ def test_what_is_packed_is_taken_by_the_server(tmp_path: Path) -> None:
     archive = tmp_path / "archive"
     with archive.open("wb") as file:
         assert pack(root, file) == Packed(3, 2, 0)
-    assert check_archive(archive).entries == 8
+    assert check(Archive(archive, Form.GZIP)).entries == 8
 
 
 @pytest.mark.parametrize(

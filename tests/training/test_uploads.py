@@ -1,28 +1,38 @@
 """Working directories are uploaded by their owner, kept by content, and go when no work has them."""
 
+import asyncio
 import hashlib
 import os
+import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
+from corral.core.refusals import Malformed
+from corral.engines.archives.asking import check
+from corral.engines.archives.limits import Archive, Contents, Form, Limits
 from corral.server.settings import Settings
-from corral.training import uploads
+from corral.training import upload_files, uploads
+from corral.training.tables import upload
 from corral.training.upload_files import UploadFiles
 from corral.training.uploads import forget_unused, known_contents
 from tests.apps import ApiClient
 from tests.campus import Campus, made, refused
 from tests.control.ground import Ground
-from tests.training.tars import entry, link, tar_of
+from tests.engines.archives.tars import entry, link, polyglot, tar_of
 
 SMALL = tar_of(entry("train.py", b"print('hello')\n"))
 
 
-async def send(client: ApiClient, content: Any = SMALL) -> Any:
-    return await client.request("POST", "/uploads", content=content)
+TAR, GZIP = "application/x-tar", "application/gzip"
+
+
+async def send(client: ApiClient, content: Any = SMALL, declared: str = TAR) -> Any:
+    return await client.request("POST", "/uploads", content=content, headers={"Content-Type": declared})
 
 
 def files_of(settings: Settings) -> list[str]:
@@ -74,10 +84,96 @@ async def test_upload_has_a_bound_of_its_own(campus: Campus, settings: Settings)
 
     campus.app.state.upload_files.most_bytes = 5 * 1024 * 1024
     refused(await send(campus.admin, endless()), 413, "too-large")
-    headers = {"Content-Length": str(10**10)}
+    headers = {"Content-Length": str(10**10), "Content-Type": TAR}
     answer = await campus.admin.request("POST", "/uploads", content=b"x", headers=headers)
     refused(answer, 413, "too-large")
     assert len(files_of(settings)) == 1
+
+
+async def test_only_what_was_declared_is_taken(campus: Campus, settings: Settings) -> None:
+    packed = tar_of(entry("train.py", b"print('hello')\n"), packed=True)
+    assert made(await send(campus.admin, packed, GZIP))["entries"] == 1
+    problem = refused(await send(campus.admin, packed, TAR), 422, "invalid", "body")
+    assert "application/gzip" in problem["remedy"]
+    refused(await send(campus.admin, SMALL, GZIP), 422, "invalid", "body")
+    for declared in ("", "application/x-xz", "application/octet-stream", "application/json"):
+        problem = refused(await send(campus.admin, SMALL, declared), 415, "unknown-type")
+        assert "application/x-tar" in problem["remedy"]
+    assert len(files_of(settings)) == 1
+
+
+async def test_archive_that_is_another_one_for_other_readers_is_refused(campus: Campus) -> None:
+    hidden = tar_of(entry("a", bytes(64 * 1024 - 1024)), entry("evil.py", b"evil"))
+    both = polyglot(tar_of(entry("shown.txt", b"harmless")), hidden)
+    refused(await send(campus.admin, both), 422, "invalid", "body")
+
+
+async def test_upload_from_before_types_were_declared_keeps_its_form(
+    ground: Ground, settings: Settings
+) -> None:
+    admin, database = await ground.campus.token(ground.campus.admin), ground.campus.database
+    packed = tar_of(entry("train.py", b"print('hello')\n"), packed=True)
+    for content, declared, form in ((SMALL, TAR, Form.TAR), (packed, GZIP, Form.GZIP)):
+        sent = made(await send(admin, content, declared))
+        await database.write(lambda transaction: transaction.run(update(upload).values(form=None)))
+        found = await database.read(uploads.content_of, sent["id"])
+        place = settings.home / "uploads" / sent["sha256"]
+        assert ground.campus.app.state.upload_files.archive(*found) == Archive(place, form)
+
+
+async def test_bombs_of_one_person_do_not_hold_up_others(campus: Campus) -> None:
+    """Six of them filled all threads: nobody could upload or start anything."""
+    await campus.person("ana")
+    ana = await campus.sign_in("ana")
+    bomb = tar_of(entry("zeros", bytes(300 * 1024**2)), packed=True)
+    bombs = [asyncio.ensure_future(send(campus.admin, bomb, GZIP)) for _ in range(6)]
+    answers = await asyncio.gather(*bombs)
+    assert sorted(answer.status_code for answer in answers) == [422, 422, 429, 429, 429, 429]
+    problem = refused(next(one for one in answers if one.status_code == 429), 429, "too-many-open")
+    assert "2 uploads" in problem["detail"]
+    assert "100 times" in next(one for one in answers if one.status_code == 422).json()["detail"]
+    made(await send(ana))
+    made(await send(campus.admin))
+
+
+async def test_checks_wait_for_each_other_and_take_no_thread_of_others(
+    campus: Campus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a check takes, the threads that everything else needs are free."""
+    go_on, begun = threading.Event(), threading.Semaphore(0)
+
+    def slow(archive: Archive, limits: Limits) -> Contents:
+        assert threading.current_thread().name.startswith("upload")
+        begun.release()
+        assert go_on.wait(60)
+        return check(archive, limits)
+
+    monkeypatch.setattr(upload_files, "check", slow)
+    people = [campus.admin]
+    for name in ("ana", "ben", "cem"):
+        await campus.person(name)
+        people.append(await campus.sign_in(name))
+    sending = [asyncio.ensure_future(send(one)) for one in people for _ in range(2)]
+    for _ in range(2):
+        await asyncio.to_thread(begun.acquire, timeout=60)
+    usual = asyncio.get_running_loop()
+    await asyncio.gather(*(usual.run_in_executor(None, int) for _ in range(64)))
+    assert not begun.acquire(blocking=False), "more than two are checked at a time"
+    go_on.set()
+    assert [answer.status_code for answer in await asyncio.gather(*sending)] == [201] * 8
+
+
+async def test_silent_sender_is_not_waited_for(campus: Campus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upload_files, "_SILENCE_SECONDS", 0.05)
+
+    async def silent() -> AsyncIterator[bytes]:
+        yield b"x"
+        await asyncio.Event().wait()
+        yield b"never"
+
+    files: UploadFiles = campus.app.state.upload_files
+    with pytest.raises(Malformed, match="Nothing of the upload came"):
+        await files.receive("someone", Form.TAR, silent())
 
 
 async def test_person_keeps_so_many_and_so_much(campus: Campus, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,9 +202,9 @@ async def test_work_is_given_its_upload_and_keeps_it_until_it_is_deleted(
     await ground.settle()
     (task,) = [start.task for start in ground.started]
     assert task is not None
-    assert task.upload == settings.home / "uploads" / sent["sha256"]
+    assert task.upload == Archive(settings.home / "uploads" / sent["sha256"], Form.TAR)
     assert task.upload is not None
-    assert task.upload.read_bytes() == SMALL
+    assert task.upload.path.read_bytes() == SMALL
 
     ground.campus.clock.advance(hours=30)
     await database.write(forget_unused, 100)

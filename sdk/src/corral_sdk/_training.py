@@ -15,6 +15,7 @@ from corral_sdk.models import Runtime, Runtimes, Secret, Upload
 __all__ = ["RuntimeResource", "Secrets", "Uploads"]
 
 _PIECE = 1024 * 1024
+_GZIP = b"\x1f\x8b"
 
 
 class Uploads(Resource):
@@ -25,6 +26,8 @@ class Uploads(Resource):
 
     def send(self, archive: BinaryIO) -> Upload:
         """Uploads a tar archive, plain or gzipped; one that is there already is not sent again."""
+        declared = "application/gzip" if archive.read(len(_GZIP)) == _GZIP else "application/x-tar"
+        archive.seek(0)
         digest, size = hashlib.sha256(), 0
         while piece := archive.read(_PIECE):
             digest.update(piece)
@@ -32,7 +35,7 @@ class Uploads(Resource):
         for known in self.list(sha256=digest.hexdigest()):
             return known
         archive.seek(0)
-        answer = self._transport.send(f"{API}/uploads", archive, size, "application/x-tar")
+        answer = self._transport.send(f"{API}/uploads", archive, size, declared)
         return decode(Upload, answer.json())
 
     def send_directory(self, directory: str | Path, *, most_bytes: int | None = None) -> Upload:

@@ -89,6 +89,10 @@ class TooLarge(Refusal):
     slug, title, status = "too-large", "The request is too large", 413
 
 
+class UnknownType(Refusal):
+    slug, title, status = "unknown-type", "The kind of content is not known here", 415
+
+
 class PreconditionMissing(Refusal):
     slug, title, status = "if-match-missing", "Which version is changed is not said", 428
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+
+from corral.engines.archives.limits import Archive
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Task:
     workspace: str
     environment: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-    upload: Path | None = None
+    upload: Archive | None = None
     home: bool = False
     runtime: str | None = None
     builds: bool = False

@@ -9,6 +9,7 @@ from corral.api.models import Id
 from corral.api.once import Db
 from corral.core.permissions import Permission
 from corral.training import secrets, uploads
+from corral.training.archives import declared
 from corral.training.models import NewSecret, Secret, SecretName, Secrets, Upload, Uploads
 from corral.training.secrets import SecretBox
 from corral.training.upload_files import UploadFiles
@@ -31,14 +32,22 @@ async def _box(request: Request) -> SecretBox:
 @uploads_router.post(
     "",
     status_code=201,
-    openapi_extra={"requestBody": {"required": True, "content": {"application/x-tar": _ARCHIVE}}},
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/x-tar": _ARCHIVE, "application/gzip": _ARCHIVE},
+        }
+    },
 )
 async def upload_directory(
     database: Db, caller: Runner, files: Annotated[UploadFiles, Depends(_files)], request: Request
 ) -> Upload:
-    """Takes a working directory as a tar archive, plain or gzipped. The same content is the same upload."""
+    """Takes a working directory as a tar archive: `Content-Type: application/x-tar`, or `application/gzip` if
+    it is gzipped. The same content is the same upload."""
+    form = declared(request.headers.get("content-type"))
     await database.read(uploads.check_room, caller, files.most_bytes)
-    return await database.write(uploads.add, caller, await files.receive(request.stream()))
+    arrived = await files.receive(caller.user_id, form, request.stream())
+    return await database.write(uploads.add, caller, arrived, files.most_bytes)
 
 
 @uploads_router.get("")

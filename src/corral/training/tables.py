@@ -15,6 +15,7 @@ upload = Table(
     Column(
         "sha256", String(SHA256_LENGTH), nullable=False, index=True, comment="of the archive; its file's name"
     ),
+    Column("form", String(10), comment="what it was declared to be; null where that was not asked yet"),
     Column("size_bytes", BigInteger, nullable=False),
     Column("unpacked_bytes", BigInteger, nullable=False),
     Column("entries", Integer, nullable=False),

@@ -41,7 +41,7 @@ class TrainingKind:
         runtime = None if spec.runtime is None else builder_of(transaction, row.user_id, spec.runtime)
         upload = None
         if spec.upload_id is not None:
-            upload = self.files.path(uploads.content_of(transaction, spec.upload_id))
+            upload = self.files.archive(*uploads.content_of(transaction, spec.upload_id))
         return {
             one.number: Task(
                 owner=row.user_id,

@@ -2,6 +2,9 @@
 
 A file is written beside its place, and gets its name when it is whole and found to be harmless. Whoever gives
 or takes a name holds the lock, so that sweeping never removes what has just arrived again.
+
+Uploads have threads of their own, and only a few are checked at a time: however many arrive, everything else
+goes on.
 """
 
 import asyncio
@@ -10,19 +13,31 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
+from corral.core.places import Places
 from corral.core.refusals import Malformed, TooLarge
-from corral.training.archives import Contents, check_archive
+from corral.engines.archives.asking import check
+from corral.engines.archives.limits import USUAL, Archive, BadArchive, Contents, Form
+from corral.training.archives import refused
 
 _PIECE_BYTES = 1024 * 1024
+_THREADS = 4
+_CHECKS_AT_A_TIME = 2
+_AT_A_TIME_EACH = 2  # uploads of one person
+# From one piece of an upload to the next.
+_SILENCE_SECONDS = 60.0
 # Between an archive's arrival and its row in the database; nothing takes that long.
 _SETTLED_SECONDS = 120.0
 # Between two pieces of one that is still arriving, over the slowest line.
 _ARRIVING_SECONDS = 3600.0
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +46,7 @@ class Arrived:
 
     sha256: str
     size_bytes: int
+    form: Form
     contents: Contents
 
 
@@ -38,20 +54,40 @@ class UploadFiles:
     def __init__(self, directory: Path, most_mib: int) -> None:
         self._directory = directory
         self.most_bytes = most_mib * 1024**2
+        self.limits = USUAL
+        self.places = Places(
+            _AT_A_TIME_EACH, "uploads", "Wait until one of them has arrived, then try again."
+        )
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="upload")
+        self._checks = asyncio.Semaphore(_CHECKS_AT_A_TIME)
 
     def path(self, sha256: str) -> Path:
         return self._directory / sha256
 
-    async def receive(self, pieces: AsyncIterator[bytes]) -> Arrived:
+    def archive(self, sha256: str, form: str | None) -> Archive:
+        """What is in its place; one that came before forms were declared has that it was read with."""
+        path = self.path(sha256)
+        if form is None:
+            form = Form.GZIP if _begins_with(path, _GZIP) else Form.TAR
+        return Archive(path, Form(form))
+
+    async def receive(self, user_id: str, form: Form, pieces: AsyncIterator[bytes]) -> Arrived:
         """Writes what comes, checks it and puts it in its place; of a refused one nothing stays."""
-        draft = await asyncio.to_thread(self._draft)
-        try:
-            arrived = await self._take(pieces, draft)
-            contents = await asyncio.to_thread(check_archive, draft)
-            await asyncio.to_thread(self._place, draft, arrived[0])
-        finally:
-            draft.unlink(missing_ok=True)
-        return Arrived(*arrived, contents)
+        with self.places.taken(user_id):
+            draft = await self._in_thread(self._draft)
+            try:
+                sha256, size = await self._take(pieces, draft)
+                async with self._checks:
+                    contents = await self._in_thread(lambda: check(Archive(draft, form), self.limits))
+                await self._in_thread(lambda: self._place(draft, sha256))
+            except BadArchive as error:
+                raise refused(error, form) from error
+            finally:
+                draft.unlink(missing_ok=True)
+        return Arrived(sha256, size, form, contents)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     async def _take(self, pieces: AsyncIterator[bytes], draft: Path) -> tuple[str, int]:
         digest, size, gathered = hashlib.sha256(), 0, bytearray()
@@ -62,14 +98,14 @@ class UploadFiles:
             gathered.clear()
 
         with draft.open("wb") as file:
-            async for piece in pieces:
+            async for piece in _without_long_silence(pieces):
                 size += len(piece)
                 if size > self.most_bytes:
                     raise self.too_large()
                 gathered += piece
                 if len(gathered) >= _PIECE_BYTES:
-                    await asyncio.to_thread(write)
-            await asyncio.to_thread(write)
+                    await self._in_thread(write)
+            await self._in_thread(write)
         if not size:
             raise Malformed("The upload is empty.", "Send a tar archive as the body of the request.")
         return digest.hexdigest(), size
@@ -115,5 +151,28 @@ class UploadFiles:
             yield
 
 
+async def _without_long_silence(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    while True:
+        try:
+            async with asyncio.timeout(_SILENCE_SECONDS):
+                piece = await anext(pieces)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise Malformed(
+                f"Nothing of the upload came for {_SILENCE_SECONDS:g} s.", "Send it again."
+            ) from None
+        yield piece
+
+
+def _begins_with(path: Path, start: bytes) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(start)) == start
+    except FileNotFoundError:
+        return False  # whoever unpacks it will say so
+
+
 _LOCK = ".lock"
 _DRAFT = ".new-"
+_GZIP = b"\x1f\x8b"

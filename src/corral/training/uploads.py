@@ -38,18 +38,20 @@ def check_room(transaction: Transaction, caller: Caller, most_bytes: int) -> Non
         raise Conflict(f"Your uploads have {owned[1] // 1024**2} MiB already.", remedy)
 
 
-def add(transaction: Transaction, caller: Caller, arrived: Arrived) -> Upload:
+def add(transaction: Transaction, caller: Caller, arrived: Arrived, most_bytes: int) -> Upload:
     """Makes an archive the caller's; one that they sent before stays the same upload."""
     known = _find(transaction, caller, upload.c.sha256 == arrived.sha256)
     if known is not None:
         transaction.run(update(upload).where(upload.c.id == known.id).values(used_at=transaction.now))
         return _shown(known)
+    check_room(transaction, caller, most_bytes)  # others may have arrived meanwhile
     row = transaction.first(
         insert(upload)
         .values(
             id=new_id(Kind.UPLOAD, transaction.now),
             user_id=caller.user_id,
             sha256=arrived.sha256,
+            form=arrived.form,
             size_bytes=arrived.size_bytes,
             unpacked_bytes=arrived.contents.unpacked_bytes,
             entries=arrived.contents.entries,
@@ -109,12 +111,12 @@ def use(transaction: Transaction, workload_id: str, upload_id: str) -> None:
     transaction.run(update(upload).where(upload.c.id == upload_id).values(used_at=transaction.now))
 
 
-def content_of(transaction: Transaction, upload_id: str) -> str:
-    """The SHA-256 of an upload that work has."""
-    sha256: str | None = transaction.scalar(select(upload.c.sha256).where(upload.c.id == upload_id))
-    if sha256 is None:
+def content_of(transaction: Transaction, upload_id: str) -> tuple[str, str | None]:
+    """The SHA-256 of an upload that work has, and what it was declared to be."""
+    row = transaction.first(select(upload.c.sha256, upload.c.form).where(upload.c.id == upload_id))
+    if row is None:
         raise NotFound("Its upload is no longer there.", "Upload the directory and submit the work again.")
-    return sha256
+    return row.sha256, row.form
 
 
 def forget_unused(transaction: Transaction, most: int) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from corral.core.devices import DeviceUse
+from corral.engines.archives.limits import Archive, Form
 from corral.engines.interface import Ending, Start
 from corral.engines.local import people, readiness
 from corral.engines.local.people import People, PeopleUnknown, TooManyPeople
@@ -118,10 +119,10 @@ async def test_upload_is_unpacked_once_and_belongs_to_its_owner(local: LocalPlac
         info.size = 15
         tar.addfile(info, io.BytesIO(b"print('trained')"[:15]))
     start = local.sized("a", "sh", "-c", "cat train.py; echo; echo changed > train.py")
-    ended = await local.finish(owned_by(start, "ada", upload=upload))
+    ended = await local.finish(owned_by(start, "ada", upload=Archive(upload, Form.TAR)))
     assert ended.ending is Ending.SUCCEEDED, await local.output("a")
     second = replace(start, run="a-2", attempt=2)
-    await local.finish(owned_by(second, "ada", upload=upload))
+    await local.finish(owned_by(second, "ada", upload=Archive(upload, Form.TAR)))
     assert (await local.output("a-2")).startswith("changed")
 
 
@@ -129,9 +130,9 @@ async def test_bad_upload_is_refused_in_words(local: LocalPlace) -> None:
     upload = local.directory / "upload.tar"
     with tarfile.open(upload, "w") as tar:
         tar.addfile(tarfile.TarInfo("../evil"))
-    ended = await local.finish(owned_by(local.sized("a", "true"), "ada", upload=upload))
+    ended = await local.finish(owned_by(local.sized("a", "true"), "ada", upload=Archive(upload, Form.TAR)))
     assert ended.ending is Ending.REFUSED
-    assert ended.detail == "'../evil' in the upload leads out of its directory"
+    assert ended.detail == "its upload was not unpacked: ../evil leads out of the directory."
     # What was unpacked of it has gone.
     assert list((local.directory / "data" / "workspaces").glob("[!.]*")) == []
     assert list((local.directory / "data" / "workspaces").glob(".*/*")) == []

@@ -13,7 +13,7 @@ from corral.engines.local.sandbox import Mode
 from corral.engines.local.sealing import Sealed, SealRefused
 from corral.engines.local.spec import NO_SANDBOX, Spec
 from corral.engines.local.starting import Build, Home, make_spec
-from corral.engines.local.unpack import BadUpload
+from corral.engines.local.workspaces import BadUpload
 
 _MIB = 2**20
 _TIDY_UP = 2  # over so much of its bound a home is not opened again

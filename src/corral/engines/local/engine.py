@@ -18,7 +18,7 @@ from corral.engines.local.outputs import find_output, read_messages
 from corral.engines.local.people import FIRST_UID, TooManyPeople
 from corral.engines.local.reach import LocalSession
 from corral.engines.local.starting import attempt_of, find_refusal
-from corral.engines.local.unpack import BadUpload
+from corral.engines.local.workspaces import BadUpload
 from corral.engines.reports import Counters, LogChunk, Message, Usage
 from corral.engines.sessions import Session, Terminal
 from corral.engines.visitors import USUAL_BOUNDS, Bounds, Visitors

@@ -1,18 +1,23 @@
 """Directories of workloads and people. They belong to their owner's uid; nobody else can look inside.
 
-What a person can write to is never followed as root: an upload is unpacked into a directory of our own, given
-to its owner, and only then put in its place.
+What a person can write to is never followed as root: an upload is unpacked into a directory that nobody has
+been shown, by a process with the owner's rights, and only then put in its place.
 """
 
 import os
 from pathlib import Path
 
+from corral.engines.archives.asking import unpack
+from corral.engines.archives.limits import Archive, BadArchive
 from corral.engines.local import user_files
 from corral.engines.local.layout import is_name
 from corral.engines.local.sealing import ENVIRONMENT
-from corral.engines.local.unpack import BadUpload, unpack
 
 _OWN = 0o700
+
+
+class BadUpload(Exception):
+    """A workspace or home that cannot be made as it was asked for, in words."""
 
 
 class Workspaces:
@@ -30,7 +35,7 @@ class Workspaces:
             raise BadUpload(f"{name!r} cannot be the name of a workspace")
         return self.root / name
 
-    def provide(self, name: str, uid: int, upload: Path | None, most_bytes: int) -> Path:
+    def provide(self, name: str, uid: int, upload: Archive | None, most_bytes: int) -> Path:
         """The workspace, with the upload in it; one that is there already stays as it is."""
         place = self.workspace(name)
         with user_files.opened_directory(self.root) as root:
@@ -38,9 +43,9 @@ class Workspaces:
                 return place
             fresh = user_files.make_fresh(root)
             try:
-                if upload is not None:
-                    unpack(upload, self.root / fresh, most_bytes=most_bytes)
                 _give(root, fresh, uid)
+                if upload is not None:
+                    _fill(root, fresh, uid, upload, most_bytes)
                 os.rename(fresh, name, src_dir_fd=root, dst_dir_fd=root)
             except BaseException:
                 user_files.remove(root, fresh)
@@ -83,8 +88,16 @@ class Workspaces:
 
 
 def _give(parent: int, name: str, uid: int) -> None:
-    """Nobody but us can enter it yet."""
+    """An empty directory that nobody but us can enter yet."""
     with user_files.opened_directory(name, parent) as directory:
         os.fchmod(directory, _OWN)
         if uid != os.getuid():
-            user_files.give(directory, uid, uid)
+            os.fchown(directory, uid, uid)
+
+
+def _fill(parent: int, name: str, uid: int, upload: Archive, most_bytes: int) -> None:
+    with user_files.opened_directory(name, parent) as target:
+        try:
+            unpack(upload, target, uid=uid, most_bytes=most_bytes)
+        except BadArchive as error:
+            raise BadUpload(f"its upload was not unpacked: {error}") from error
