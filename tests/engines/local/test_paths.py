@@ -8,7 +8,7 @@ import pytest
 import corral
 
 HOME = Path(corral.__file__).parent
-FOLDERS = ("engines/local", "training")
+FOLDERS = ("engines/archives", "engines/local", "training")
 OWNER = "engines/local/user_files.py"
 
 # What touches files by their path. Methods of `Path` are found by name, whatever they are called on.
@@ -29,6 +29,14 @@ SQL = "a condition of SQL"
 
 # What a module may call, and why no component of its paths is a user's.
 ALLOWED: dict[str, tuple[str, str]] = {
+    "engines/archives/asking.py": (
+        "open tempfile.TemporaryFile",
+        "an archive, in a directory of Corral's own; a file without a name",
+    ),
+    "engines/archives/writing.py": (
+        "os.link os.mkdir os.symlink",
+        "a fresh directory that nobody else can enter; in directories that user_files opened",
+    ),
     "engines/local/adoption.py": ("exists is_dir iterdir read_text", f"{ATTEMPT}; {MACHINE}"),
     "engines/local/bare.py": ("is_dir os.chdir shutil.which", "without a sandbox, all is one person's"),
     "engines/local/building.py": ("mkdir open os.open", f"{ATTEMPT}; the door; /dev/null"),
@@ -71,12 +79,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "engines/local/tally.py": ("os.open read_bytes", ATTEMPT),
     "engines/local/tools.py": ("chmod mkdir resolve symlink_to unlink", f"{DATA}; where Corral is installed"),
     "engines/local/trial.py": ("mkdir os.chown tempfile.TemporaryDirectory", "a directory of its own"),
-    "engines/local/unpack.py": (
-        "os.link os.mkdir os.open os.symlink shutil.copyfileobj",
-        "a fresh directory that nobody else can enter, from one open directory to the next",
-    ),
     "engines/local/workspaces.py": ("chmod mkdir os.mkdir os.rename os.scandir", DATA),
-    "training/archives.py": ("open", "an archive, in a directory of Corral's own"),
     "training/given_routes.py": ("exists", "an archive, in a directory of Corral's own"),
     "training/secrets.py": ("exists", SQL),
     "training/upload_files.py": ("is_dir mkdir open os.scandir stat tempfile.mkstemp unlink", DATA),

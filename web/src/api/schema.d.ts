@@ -1239,7 +1239,8 @@ export interface paths {
         put?: never;
         /**
          * Upload Directory
-         * @description Takes a working directory as a tar archive, plain or gzipped. The same content is the same upload.
+         * @description Takes a working directory as a tar archive: `Content-Type: application/x-tar`, or `application/gzip` if
+         *     it is gzipped. The same content is the same upload.
          */
         post: operations["upload_directory"];
         delete?: never;

@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 _SPARE_BYTES = 1024 * 1024
-_MOST_DESCRIPTORS = 64
+_MOST_DESCRIPTORS = 256  # two ways down to the deepest directory
 
 
 def confine(request: dict[str, Any]) -> None:

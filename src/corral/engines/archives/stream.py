@@ -29,7 +29,7 @@ class Stream:
 
     def read(self, size: int) -> bytes:
         """Exactly so many bytes; nothing if it ended before the first. `size` is bounded by who asks."""
-        parts = []
+        parts: list[bytes] = []
         while size:
             part = self.some(size)
             if not part:

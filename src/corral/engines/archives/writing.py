@@ -7,14 +7,14 @@ can lead a later one out, whatever the judgement of the tree was worth.
 import errno
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 from corral.engines.archives.limits import BadArchive, Contents
 from corral.engines.archives.reader import Entry, Reader
 from corral.engines.archives.tree import Kind, shown
+from corral.engines.local import user_files
 
 _CONTRADICTIONS = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENOENT)
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -39,9 +39,10 @@ def _make(reader: Reader, entry: Entry, root: int, parent: int) -> None:
     name = entry.parts[-1]
     match entry.kind:
         case Kind.DIRECTORY:
-            os.close(_enter(parent, name))
+            with _inside(parent, (name,)):
+                pass
         case Kind.FILE:
-            with os.fdopen(os.open(name, _NEW_FILE, entry.mode, dir_fd=parent), "wb") as file:
+            with os.fdopen(user_files.open_below(parent, name, _NEW_FILE, entry.mode), "wb") as file:
                 for piece in reader.content(entry):
                     file.write(piece)
         case Kind.SYMLINK:
@@ -55,20 +56,10 @@ def _make(reader: Reader, entry: Entry, root: int, parent: int) -> None:
 @contextmanager
 def _inside(root: int, parts: Sequence[str]) -> Iterator[int]:
     """The directory at `parts`, made where it is missing."""
-    descriptor = os.dup(root)
-    try:
+    with ExitStack() as opened:
+        directory = root
         for part in parts:
-            below = _enter(descriptor, part)
-            os.close(descriptor)
-            descriptor = below
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _enter(parent: int, name: str) -> int:
-    try:
-        return os.open(name, _DIRECTORY, dir_fd=parent)
-    except FileNotFoundError:
-        os.mkdir(name, 0o755, dir_fd=parent)
-        return os.open(name, _DIRECTORY, dir_fd=parent)
+            with suppress(FileExistsError):
+                os.mkdir(part, 0o755, dir_fd=directory)
+            directory = opened.enter_context(user_files.opened_directory(part, directory))
+        yield directory
