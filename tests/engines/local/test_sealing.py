@@ -3,16 +3,19 @@
 import os
 import stat
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
+from threading import Barrier
 from typing import Any
 
 import pytest
 
 from corral.core.refusals import Refusal
 from corral.engines.interface import Ending, Run, RunPhase
-from corral.engines.local import tools
+from corral.engines.local import readiness, tools
+from corral.engines.local.workspaces import Workspaces
 from tests.engines.local.places import LocalPlace, local_place
 
 MIB = 2**20
@@ -191,6 +194,36 @@ class TestSealed:
         said = await use(local, f"cat {secret}")
         assert "links out of the environment" in said
         assert "build it again" in said
+
+
+async def test_without_a_sandbox_an_environment_is_used_where_it_was_built(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tools, "find_uv", lambda: Path("/bin/true"))
+    monkeypatch.setattr(readiness, "sandbox_problem", lambda: "none is wanted")
+    async with local_place(trusted=True) as local:
+        script = (
+            'printf "#!/bin/sh\necho its own" > "$CORRAL_BUILD/bin/tool"; chmod +x "$CORRAL_BUILD/bin/tool"'
+        )
+        built = await build(local, GOOD + script)
+        assert built.ending is Ending.SUCCEEDED, built.detail
+        assert "its own\n" in await use(local, "tool")
+        assert "no longer there" in await use(local, "tool", "other", "none")
+
+
+def test_homes_are_made_once(tmp_path: Path) -> None:
+    """Of work that begins at the same time, none gets a home that another takes away."""
+    workspaces, together = Workspaces(tmp_path), Barrier(4)
+
+    def provide(owner: str) -> int:
+        together.wait()
+        return workspaces.provide_home(owner, os.getuid()).stat().st_ino
+
+    owners = [f"owner{number}" for number in range(100)]
+    with ThreadPoolExecutor(4) as pool:
+        for owner in owners:
+            assert len(set(pool.map(provide, [owner] * 4))) == 1
+    assert sorted(path.name for path in (tmp_path / "homes").iterdir()) == sorted(owners)
 
 
 async def test_file_that_a_command_names_in_vain_is_looked_for_in_the_workspace_alone(

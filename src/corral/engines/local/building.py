@@ -78,7 +78,7 @@ class Builder:
         return self._environment(index, None if self._shared is None else self._sandbox(index))
 
     def _environment(self, index: int, sandbox: Sandbox | None) -> dict[str, str]:
-        base = dict(os.environ) if sandbox is None else base_environment(sandbox)
+        base = _plain_environment(self._spec.runtime) if sandbox is None else base_environment(sandbox)
         return {**base, **self._door.variables(), **self._spec.replicas[index].environment}
 
     def _sandbox(self, index: int) -> Sandbox:
@@ -102,6 +102,13 @@ class Builder:
             binds=tuple(binds),
             devices=replica.devices,
         )
+
+
+def _plain_environment(runtime: str | None) -> dict[str, str]:
+    if runtime is None:
+        return dict(os.environ)
+    path = f"{runtime}/bin:{os.environ.get('PATH', os.defpath)}"
+    return {**os.environ, "PATH": path, "VIRTUAL_ENV": runtime}
 
 
 def _runtime(spec: Spec) -> Bind | None:

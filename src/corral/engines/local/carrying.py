@@ -42,8 +42,8 @@ def describe(house: House, starts: Sequence[Start], *, refused: bool) -> Spec:
 
 
 def _runtime(house: House, name: str) -> Sealed:
+    environment = str(house.workspaces.environment(name))
     if house.ground.mode == NO_SANDBOX:  # nothing can be shown at another place
-        environment = str(house.workspaces.environment(name))
         return Sealed(environment, environment)
     return house.runtimes.find(name)
 

@@ -5,6 +5,7 @@ been shown, by a process with the owner's rights, and only then put in its place
 """
 
 import os
+import threading
 from pathlib import Path
 
 from corral.engines.archives.asking import unpack
@@ -25,6 +26,7 @@ class Workspaces:
         self.root = data / "workspaces"
         self._homes = data / "homes"
         self._counts = data / "home-counts"
+        self._making_homes = threading.Lock()
         self._counts.mkdir(mode=_OWN, exist_ok=True)
         for directory in (self.root, self._homes):
             directory.mkdir(mode=0o711, exist_ok=True)
@@ -59,7 +61,7 @@ class Workspaces:
 
     def provide_home(self, owner: str, uid: int) -> Path:
         home = self.home(owner)
-        with user_files.opened_directory(self._homes) as homes:
+        with self._making_homes, user_files.opened_directory(self._homes) as homes:
             if not user_files.is_directory(homes, owner):
                 fresh = user_files.make_fresh(homes)
                 _give(homes, fresh, uid)
