@@ -29,7 +29,7 @@ async def test_secret_is_shown_once_and_stored_as_a_hash(campus: Campus) -> None
 
 
 async def test_scopes_limit_what_the_owner_may(campus: Campus) -> None:
-    program = await campus.token(campus.admin, "people.read", "organisations.read")
+    program = await campus.token(campus.admin, "people.read", "organisations.read", "account.read")
     made(await program.get("/users"))
     refused(await program.get("/roles"), 403, "forbidden")
     new = {"parent_id": campus.root, "name": "Lab"}
@@ -50,7 +50,8 @@ async def test_scopes_give_nothing_the_owner_lacks(campus: Campus) -> None:
 
 async def test_a_limited_token_cannot_change_the_account_it_belongs_to(campus: Campus) -> None:
     me = made(await campus.admin.get("/me"))["id"]
-    program = await campus.token(campus.admin, "people.manage", "people.read", "organisations.read")
+    scopes = ("people.manage", "people.read", "organisations.read", "account.read")
+    program = await campus.token(campus.admin, *scopes)
     made(await program.get("/me"))
     made(await program.get("/me/tokens"))
     password = {"current_password": PASSWORD, "new_password": "another-quiet-river"}

@@ -110,7 +110,9 @@ class World:
         if limited:
             # As a token with these scopes would be.
             held = tuple(Authority(one.path, one.permissions & (self.scopes or frozenset())) for one in held)
-        return Caller(user_id, user_id, "session", "", ORIGIN, held, limited=limited)
+        return Caller(
+            user_id, user_id, "session", "", ORIGIN, held, token_scopes=self.scopes if limited else None
+        )
 
     def ids(self, table: Any) -> list[str]:
         return [row.id for row in self.transaction.rows(select(table.c.id).order_by(table.c.id))]
@@ -202,7 +204,7 @@ def accept(world: World, caller: Caller, act: Act) -> None:
 
 def make_code(world: World, caller: Caller, act: Act) -> None:
     new = NewJoinCode(seats=3, **_role_and_place(world, caller, act))
-    world.codes.append(invitations.create_join_code(world.transaction, caller, new).code)
+    world.codes.append(invitations.create_join_code(world.transaction, caller, new).code or "")
 
 
 def others_make_code(world: World, _caller: Caller, act: Act) -> None:

@@ -68,8 +68,8 @@ class Tokens(Resource):
     def create(
         self, name: str, scopes: Sequence[str] = ("*",), expires_at: datetime | None = None
     ) -> CreatedToken:
-        """A new token. `scopes` are permissions, or "*" for all that the owner has. It ends in 90 days
-        unless `expires_at` says otherwise."""
+        """A new token. `scopes` are permissions, `account.read`, or "*" for all that the owner has. It ends
+        in 90 days unless `expires_at` says otherwise."""
         body = given(name=name, scopes=list(scopes), expires_at=expires_at)
         return self._create(CreatedToken, "me", "tokens", body=body)
 

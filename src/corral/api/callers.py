@@ -3,8 +3,12 @@
 A route declares its need in its signature, and a test walks all routes for one that does not:
 
     caller: Annotated[Caller, Requires(Permission.PEOPLE_READ)]    somewhere in the tree; services ask where
-    caller: Annotated[Caller, SignedIn]                            about the caller's own account
+    caller: Annotated[Caller, SignedIn(AccountScope.READ)]         about what is the caller's own
+    caller: Annotated[Caller, SignedIn()]                          changes the caller's own account
     origin: Annotated[Origin, Anyone]                              before signing in
+
+A token with limited scopes passes with one of the permissions of `Requires`, or of the scopes of `SignedIn`.
+Where none are named, only a session or a token of scope `*` passes.
 """
 
 from collections.abc import Iterable
@@ -15,7 +19,7 @@ from fastapi import Depends, Request
 from fastapi.params import Depends as DependsParameter
 from starlette.requests import HTTPConnection
 
-from corral.core.permissions import Permission
+from corral.core.permissions import EVERY_SCOPE, OWN_WORK, AccountScope, Permission
 from corral.core.refusals import Forbidden
 from corral.core.scopes import contains, outermost
 
@@ -56,8 +60,17 @@ class Caller:
     credential_id: str
     origin: Origin
     authorities: tuple[Authority, ...]
-    limited: bool = False  # by a token's scopes: such a caller may not change its own account
+    token_scopes: frozenset[str] | None = None  # None: a session, or a token of scope *
     provider: str = field(default="", compare=False)
+
+    @property
+    def limited(self) -> bool:
+        """By a token's scopes: such a caller may not change its own account."""
+        return self.token_scopes is not None
+
+    def in_scope(self, *scopes: str) -> bool:
+        """Whether the credential reaches to one of the scopes; authority is another question."""
+        return self.token_scopes is None or not self.token_scopes.isdisjoint(scopes)
 
     def may(self, permission: Permission, path: str) -> bool:
         return any(
@@ -108,19 +121,48 @@ class Need:
 
     kind: Literal["permission", "signed-in", "anyone"]
     permission: Permission | None = None
+    scopes: tuple[str, ...] = ()
+
+    def check_scope(self, caller: Caller) -> None:
+        """Refuses a token with limited scopes, none of which is enough here."""
+        if caller.in_scope(*self.scopes):
+            return
+        if not self.scopes:
+            raise Forbidden(
+                "A token with limited scopes cannot change the account it belongs to.",
+                "Sign in to the console, or use a token with the scope *.",
+            )
+        raise Forbidden(
+            f"This token lacks the scope {' or '.join(self.scopes)}.",
+            "Make a token that has it: in the console under Profile, Tokens.",
+        )
 
 
 def Requires(permission: Permission, *others: Permission) -> Any:  # noqa: N802 - reads as a word in signatures
     """One of the permissions, somewhere in the tree."""
     enough = frozenset({permission, *others})
+    need = Need("permission", permission, (permission, *others))
 
     async def caller_with_permission(request: Request) -> Caller:
         caller = await authenticate(request)
+        need.check_scope(caller)
         if not any(enough & authority.permissions for authority in caller.authorities):
             raise lacking(permission, "some organisation")
         return caller
 
-    return _depends(caller_with_permission, Need("permission", permission))
+    return _depends(caller_with_permission, need)
+
+
+def SignedIn(*scopes: str) -> Any:  # noqa: N802 - reads as a word in signatures
+    """Anyone who has an account; a token with limited scopes needs one of `scopes`."""
+    need = Need("signed-in", scopes=scopes)
+
+    async def caller_with_account(request: Request) -> Caller:
+        caller = await authenticate(request)
+        need.check_scope(caller)
+        return caller
+
+    return _depends(caller_with_account, need)
 
 
 async def authenticate(request: HTTPConnection) -> Caller:
@@ -134,16 +176,6 @@ def request_origin(request: HTTPConnection) -> Origin:
     return origin
 
 
-async def _signed_in(request: Request) -> Caller:
-    caller = await authenticate(request)
-    if caller.limited and request.method not in {"GET", "HEAD"}:
-        raise Forbidden(
-            "A token with limited scopes cannot change the account it belongs to.",
-            "Sign in to the console, or use a token with the scope *.",
-        )
-    return caller
-
-
 async def _anyone(request: Request) -> Origin:
     return request_origin(request)
 
@@ -153,10 +185,13 @@ def _depends(dependency: Any, need: Need) -> Any:
     return Depends(dependency)
 
 
-SignedIn = _depends(_signed_in, Need("signed-in"))
 Anyone = _depends(_anyone, Need("anyone"))
 
-SignedInCaller = Annotated[Caller, SignedIn]
+AccountReader = Annotated[Caller, SignedIn(AccountScope.READ)]
+AccountOwner = Annotated[Caller, SignedIn()]
+WorkReader = Annotated[Caller, SignedIn(*OWN_WORK)]
+# What each answer holds is decided by the scopes that the token has.
+AnyToken = Annotated[Caller, SignedIn(*EVERY_SCOPE)]
 
 
 def need_of(dependency: DependsParameter) -> Need | None:

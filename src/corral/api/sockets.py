@@ -7,12 +7,13 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import Any, Protocol, cast
 
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from corral.api.callers import Caller, authenticate, request_origin
+from corral.api.callers import Caller, Need, authenticate, request_origin
 from corral.api.problems import refusal_response
+from corral.core.permissions import Permission
 from corral.core.refusals import Refusal
 
 LARGEST_MESSAGE = 1024 * 1024
@@ -23,18 +24,29 @@ REFUSED, GOING_AWAY = 1008, 1001
 Handler = Callable[[WebSocket, Caller], Awaitable[None]]
 
 
-def endpoint(handler: Handler) -> Callable[[WebSocket], Awaitable[None]]:
-    """A handler as the router calls it."""
+class Endpoint(Protocol):
+    need: Need
+
+    async def __call__(self, websocket: WebSocket) -> None: ...
+
+
+def endpoint(handler: Handler, permission: Permission) -> Endpoint:
+    """A handler as the router calls it; `permission` is also the scope that a token needs."""
+    need = Need("permission", permission, (permission,))
 
     async def serve(websocket: WebSocket) -> None:
         try:
-            await handler(websocket, await authenticate(websocket))
+            caller = await authenticate(websocket)
+            need.check_scope(caller)
+            await handler(websocket, caller)
         except Refusal as refusal:
             await _refuse(websocket, refusal)
         except WebSocketDisconnect:
             pass  # the caller went away while something was told
 
-    return serve
+    served = cast("Endpoint", serve)
+    served.need = need
+    return served
 
 
 async def tell(websocket: WebSocket, what: dict[str, Any]) -> None:

@@ -42,7 +42,11 @@ def create(
     name: Annotated[str, typer.Argument(help="What it is for.")],
     scope: Annotated[
         list[str] | None,
-        typer.Option(metavar="PERMISSION", help="What it may do; repeat it. All you may, if left out."),
+        typer.Option(
+            metavar="SCOPE",
+            help="What it may do: a permission, or account.read to see your account (ps and top need it); "
+            "repeat it. All you may, if left out.",
+        ),
     ] = None,
     until: Annotated[
         str | None, typer.Option(metavar="TIME", help="End: 30d, 2026-12-31. 90 days if left out.")

@@ -1,4 +1,7 @@
-"""Every permission there is. Roles are sets of these; a name that is not here can be granted to nobody."""
+"""Every permission there is. Roles are sets of these; a name that is not here can be granted to nobody.
+
+A token's scopes are permissions too, and `AccountScope` for what everyone may do without a role.
+"""
 
 from enum import StrEnum
 from typing import Self
@@ -35,3 +38,14 @@ class Permission(StrEnum):
     WORKLOADS_RUN = "workloads.run", "Run work, and stop, suspend and resume one's own"
     WORKLOADS_READ = "workloads.read", "See everyone's work, its output and what it uses"
     WORKLOADS_MANAGE = "workloads.manage", "Stop, suspend, resume and delete everyone's work"
+
+
+class AccountScope(StrEnum):
+    """What a token may do with its owner's own account. Changing the account takes a token of scope `*`."""
+
+    READ = "account.read"
+
+
+# Any of these lets a token see its owner's own work: who may run it or end it sees it.
+OWN_WORK = (Permission.WORKLOADS_READ, Permission.WORKLOADS_RUN, Permission.WORKLOADS_MANAGE)
+EVERY_SCOPE: tuple[Permission | AccountScope, ...] = (*Permission, *AccountScope)

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Request
 from sqlalchemy.exc import SQLAlchemyError
 
-from corral.api.callers import Caller, SignedInCaller, authenticate
+from corral.api.callers import AnyToken, Caller, authenticate
 from corral.api.problems import Problem
 from corral.core.refusals import Refusal
 from corral.events.feed import EventFeed
@@ -42,7 +42,7 @@ _MOST = 64
 )
 async def listen(
     request: Request,
-    caller: SignedInCaller,
+    caller: AnyToken,
     last_event_id: Annotated[
         str | None,
         Header(max_length=_MOST, description="The last id that arrived: the stream goes on after it."),

@@ -1,7 +1,7 @@
 """Who may see which event."""
 
 from corral.api.callers import Caller
-from corral.core.permissions import Permission
+from corral.core.permissions import OWN_WORK, AccountScope, Permission
 
 # What someone needs on the event's organisation to hear of it. A kind that is not here (token, ssh_key,
 # session, or one that somebody forgot) is told only to the person it is about.
@@ -19,12 +19,15 @@ NEEDED = {
     "flavor": Permission.FLAVORS_READ,
     "workload": Permission.WORKLOADS_READ,
 }
+# Which scopes let a token hear of what is its owner's own.
+_OWN: dict[str, tuple[str, ...]] = {"workload": OWN_WORK, "runtime": (Permission.WORKLOADS_RUN,)}
+_ACCOUNT = (AccountScope.READ,)
 # Things that are in no organisation: whoever may see them anywhere hears of them.
 _EVERYWHERE = frozenset({"node", "pool", "flavor"})
 
 
 def may_see(caller: Caller, kind: str, scope: str | None, user_id: str | None) -> bool:
-    if user_id is not None and user_id == caller.user_id:
+    if user_id is not None and user_id == caller.user_id and caller.in_scope(*_OWN.get(kind, _ACCOUNT)):
         return True
     needed = NEEDED.get(kind)
     if needed is None:

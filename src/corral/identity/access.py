@@ -149,7 +149,7 @@ def _caller(request: HTTPConnection, credential: Credential) -> Caller:
         credential.id,
         request_origin(request),
         authorities,
-        limited=credential.scopes is not None,
+        token_scopes=credential.scopes,
         provider=credential.provider,
     )
 

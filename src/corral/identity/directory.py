@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, ColumnElement, Select, bindparam, exists, fun
 
 from corral.api.callers import Caller
 from corral.api.pages import choose_order, page_of
-from corral.core.permissions import Permission
+from corral.core.permissions import AccountScope, Permission
 from corral.core.scopes import contains, is_root
 from corral.core.text import clean_name
 from corral.identity.lookups import find_node, find_user, held_at, in_subtrees, people_condition, role_by_key
@@ -95,9 +95,10 @@ def describe_users(transaction: Transaction, caller: Caller, rows: Sequence[AnyR
     ids = {"ids": json.dumps([row.id for row in rows])}
     scopes = caller.scopes(Permission.PEOPLE_READ)
     sees_all = any(is_root(scope) for scope in scopes)
+    own = caller.user_id if caller.in_scope(AccountScope.READ) else None
 
     def seen(user_id: str, path: str) -> bool:
-        return sees_all or user_id == caller.user_id or any(contains(scope, path) for scope in scopes)
+        return sees_all or user_id == own or any(contains(scope, path) for scope in scopes)
 
     people = {row.id: dict(zip(_USER_FIELDS, row, strict=False)) for row in rows}
     for person in people.values():

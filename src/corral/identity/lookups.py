@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, and_, bindparam, exists, false, or_, selec
 
 from corral.api.callers import Authority, Caller, held_on, lacking
 from corral.audit.record import Subject
-from corral.core.permissions import Permission
+from corral.core.permissions import AccountScope, Permission
 from corral.core.refusals import Forbidden, NotFound
 from corral.core.scopes import contains, is_root, subtree_end
 from corral.identity.rules import effective, require_control
@@ -129,7 +129,8 @@ def user_subject(transaction: Transaction, user_id: str, name: str) -> Subject:
 def find_user(transaction: Transaction, caller: Caller, user_id: str) -> AnyRow:
     """The person's row, if it is the caller or belongs to an organisation whose people the caller may see."""
     row = transaction.first(select(user).where(user.c.id == user_id))
-    if row is None or not (user_id == caller.user_id or sees_user(transaction, caller, user_id)):
+    own = user_id == caller.user_id and caller.in_scope(AccountScope.READ)
+    if row is None or not (own or sees_user(transaction, caller, user_id)):
         raise NotFound(f"There is no person {user_id} that you may see.", "List the people to find the id.")
     return row
 

@@ -19,7 +19,7 @@ from corral.api.models import (
     storable,
 )
 from corral.api.pages import MOST
-from corral.core.permissions import Permission
+from corral.core.permissions import EVERY_SCOPE, AccountScope, Permission
 from corral.identity.rules import PASSWORD_LENGTH, RESERVED_NAMES, USER_NAME, USER_NAME_LENGTH
 
 
@@ -396,13 +396,14 @@ class Revoked(Output):
     revoked: int
 
 
-TokenScopes = Annotated[list[Permission | Literal["*"]], Field(min_length=1, max_length=len(Permission))]
+TokenScope = Permission | AccountScope | Literal["*"]
+TokenScopes = Annotated[list[TokenScope], Field(min_length=1, max_length=len(EVERY_SCOPE))]
 
 
 class Token(Output):
     id: str = Field(examples=["t01k9x3v7qzt8m2c4w6d0ef"])
     name: str = Field(examples=["laptop"])
-    scopes: list[Permission | Literal["*"]]
+    scopes: list[TokenScope]
     created_at: Instant
     expires_at: Instant | None
     last_used_at: Instant | None
@@ -415,7 +416,10 @@ class Tokens(Output):
 
 class NewToken(Input):
     name: Name
-    scopes: TokenScopes = Field(["*"], description='Permissions, or ["*"] for all that you have.')
+    scopes: TokenScopes = Field(
+        ["*"],
+        description='Permissions, `account.read` to see your own account, or ["*"] for all that you have.',
+    )
     expires_at: GivenInstant | None = Field(None, description="90 days from now if left out.")
 
 

@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse
 from sqlalchemy import select
 
 from corral.api import metrics
-from corral.api.callers import Anyone, Caller, Origin, Requires, SignedInCaller
+from corral.api.callers import Anyone, AnyToken, Caller, Origin, Requires
 from corral.api.models import Output
 from corral.api.once import Db
 from corral.control.counted import Counted
@@ -48,7 +48,7 @@ async def get_metrics(
 
 
 @router.get("/api/v1/openapi.json", response_class=JSONResponse, include_in_schema=False)
-async def get_description(request: Request, caller: SignedInCaller) -> dict[str, object]:  # noqa: ARG001
+async def get_description(request: Request, caller: AnyToken) -> dict[str, object]:  # noqa: ARG001
     return describe(request.app)
 
 

@@ -86,6 +86,7 @@ def _complete(operation: dict[str, Any], route: APIRoute, method: str) -> None:
     operation["operationId"] = route.name
     operation["security"] = [] if need.kind == "anyone" else [{"token": []}, {"session": []}]
     operation["x-permission"] = need.permission.value if need.permission else need.kind
+    operation["x-scopes"] = list(need.scopes)
     statuses = {"400", "422", "503", *_REFUSALS[need.kind]}
     if "{" in route.path or method in {"POST", "PUT", "PATCH", "GET"}:
         statuses.add("404")

@@ -4,7 +4,7 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from corral.api.callers import Caller, Requires, SignedInCaller
+from corral.api.callers import AccountOwner, AccountReader, Caller, Requires
 from corral.api.models import Id
 from corral.api.once import Db
 from corral.core.permissions import Permission
@@ -76,7 +76,7 @@ async def delete_upload(database: Db, caller: Runner, upload_id: Id) -> None:
 
 
 @secrets_router.get("")
-async def list_my_secrets(database: Db, caller: SignedInCaller) -> Secrets:
+async def list_my_secrets(database: Db, caller: AccountReader) -> Secrets:
     """The names of your secrets; their values are never shown."""
     return await database.read(secrets.list_secrets, caller)
 
@@ -84,7 +84,7 @@ async def list_my_secrets(database: Db, caller: SignedInCaller) -> Secrets:
 @secrets_router.put("/{name}")
 async def set_secret(
     database: Db,
-    caller: SignedInCaller,
+    caller: AccountOwner,
     box: Annotated[SecretBox, Depends(_box)],
     name: SecretName,
     new: NewSecret,
@@ -94,6 +94,6 @@ async def set_secret(
 
 
 @secrets_router.delete("/{name}", status_code=204)
-async def delete_secret(database: Db, caller: SignedInCaller, name: SecretName) -> None:
+async def delete_secret(database: Db, caller: AccountOwner, name: SecretName) -> None:
     """Deletes a secret; work that starts later and names it is refused."""
     await database.write(secrets.delete_secret, caller, name)

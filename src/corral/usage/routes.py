@@ -6,18 +6,19 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from corral.api.callers import SignedInCaller
+from corral.api.callers import Caller, SignedIn
 from corral.api.once import Db
+from corral.core.permissions import Permission
 from corral.usage.models import UsageQuery, UsageSum, UsageSums, shown
 from corral.usage.sums import sum_usage
 
 router = APIRouter(prefix="/usage", tags=["usage"])
 
+UsageReader = Annotated[Caller, SignedIn(Permission.USAGE_READ)]
+
 
 @router.get("", summary="Sum up usage")
-async def read_usage(
-    database: Db, caller: SignedInCaller, query: Annotated[UsageQuery, Query()]
-) -> UsageSums:
+async def read_usage(database: Db, caller: UsageReader, query: Annotated[UsageQuery, Query()]) -> UsageSums:
     """Your own always; that of others in organisations on which you have `usage.read`."""
     question = query.question(database.now())
     sums = await database.scan(sum_usage, caller, question)
@@ -35,9 +36,7 @@ async def read_usage(
         }
     },
 )
-async def export_usage(
-    database: Db, caller: SignedInCaller, query: Annotated[UsageQuery, Query()]
-) -> Response:
+async def export_usage(database: Db, caller: UsageReader, query: Annotated[UsageQuery, Query()]) -> Response:
     """The same sums as CSV, one line each."""
     now = database.now()
     sums = await database.scan(sum_usage, caller, query.question(now))

@@ -23,6 +23,7 @@ from starlette.websockets import WebSocket
 from corral.api.callers import Caller
 from corral.api.models import Input, storable
 from corral.api.sockets import GOING_AWAY, endpoint, tell, until_first, until_it_may_not
+from corral.core.permissions import Permission
 from corral.core.places import Places
 from corral.core.refusals import Conflict, Malformed
 from corral.engines.interface import Engine
@@ -230,6 +231,6 @@ def _number(websocket: WebSocket, name: str, least: int, most: int, usual: int |
 
 
 routes = [
-    WebSocketRoute("/workloads/{workload_id}/execute", endpoint(execute)),
-    WebSocketRoute("/workloads/{workload_id}/connect", endpoint(connect)),
+    WebSocketRoute("/workloads/{workload_id}/execute", endpoint(execute, Permission.WORKLOADS_RUN)),
+    WebSocketRoute("/workloads/{workload_id}/connect", endpoint(connect, Permission.WORKLOADS_RUN)),
 ]

@@ -9,7 +9,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 from starlette.types import Receive, Scope, Send
 
-from corral.api.callers import SignedInCaller
+from corral.api.callers import WorkReader
 from corral.api.models import Id, Output
 from corral.api.once import Db
 from corral.api.patience import patience
@@ -79,7 +79,7 @@ Number = Annotated[int, Query(alias="replica", ge=0, le=9999)]
 async def read_logs(
     request: Request,
     database: Db,
-    caller: SignedInCaller,
+    caller: WorkReader,
     engine: Running,
     workload_id: Id,
     attempt: Attempt = None,
@@ -136,7 +136,7 @@ async def read_logs(
 async def download_logs(
     request: Request,
     database: Db,
-    caller: SignedInCaller,
+    caller: WorkReader,
     engine: Running,
     workload_id: Id,
     attempt: Attempt = None,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from corral.api.callers import Caller, Requires, SignedIn
+from corral.api.callers import Caller, Requires, WorkReader
 from corral.api.models import Id, Search
 from corral.api.once import Db
 from corral.api.pages import Cursor, Limit, Page
@@ -19,7 +19,6 @@ from corral.workloads.verdicts import Verdict
 router = APIRouter(prefix="/workloads", tags=["workloads"])
 
 # One's own work needs no permission to be seen; what else is seen, and what may be done, services decide.
-Anybody = Annotated[Caller, SignedIn]
 Actor = Annotated[Caller, Requires(Permission.WORKLOADS_RUN, Permission.WORKLOADS_MANAGE)]
 
 
@@ -34,7 +33,7 @@ Text = Annotated[Search | None, Query(alias="search", description="In names of w
 @router.get("")
 async def list_workloads(
     database: Db,
-    caller: Anybody,
+    caller: WorkReader,
     state: Annotated[list[State] | None, Query(description="Only in these states.")] = None,
     kind: Kinds = None,
     user_id: OfUser = None,
@@ -60,7 +59,7 @@ async def list_workloads(
 @router.get("/summary")
 async def summarise_workloads(
     database: Db,
-    caller: Anybody,
+    caller: WorkReader,
     kind: Kinds = None,
     user_id: OfUser = None,
     organisation_id: OfOrganisation = None,
@@ -84,13 +83,15 @@ async def act_on_workloads(database: Db, caller: Actor, what: ActOn) -> Acted:
 
 
 @router.get("/{workload_id}")
-async def get_workload(database: Db, caller: Anybody, workload_id: Id, response: Response) -> WorkloadDetail:
+async def get_workload(
+    database: Db, caller: WorkReader, workload_id: Id, response: Response
+) -> WorkloadDetail:
     """One workload: its document, its attempts, and what happened to it."""
     return tagged(response, await database.read(finding.get_workload, caller, workload_id))
 
 
 @router.get("/{workload_id}/why")
-async def explain_workload(caller: Anybody, prober: Planning, workload_id: Id) -> Verdict:
+async def explain_workload(caller: WorkReader, prober: Planning, workload_id: Id) -> Verdict:
     """Why it waits: the rule and its numbers, its position, when it will probably start, what would help."""
     return await prober.explain(caller, workload_id)
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, or_, select
+from sqlalchemy import ColumnElement, Select, false, or_, select
 
 from corral.api.callers import Caller, lacking
-from corral.core.permissions import Permission
+from corral.core.permissions import OWN_WORK, Permission
 from corral.core.refusals import NotFound
 from corral.identity.lookups import in_subtrees
 from corral.identity.tables import organisation, user
@@ -54,7 +54,7 @@ def find_many(transaction: Transaction, caller: Caller, workload_ids: Iterable[s
 def visible(caller: Caller) -> ColumnElement[bool]:
     """One's own, and those of organisations whose work the caller may see."""
     scopes = caller.scopes(Permission.WORKLOADS_READ)
-    mine = workload.c.user_id == caller.user_id
+    mine = workload.c.user_id == caller.user_id if caller.in_scope(*OWN_WORK) else false()
     return or_(mine, in_subtrees(scopes)) if scopes else mine
 
 

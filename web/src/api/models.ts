@@ -11,6 +11,7 @@ export type MailSettings = Schemas['MailSettings'];
 export type OpenSession = Schemas['OpenSession'];
 export type Organisation = Schemas['Organisation'];
 export type Permission = Schemas['Permission'];
+export type TokenScope = Schemas['Token']['scopes'][number];
 export type RegistrationSettings = Schemas['RegistrationSettings'];
 export type Role = Schemas['Role'];
 export type Runtime = Schemas['Runtime'];

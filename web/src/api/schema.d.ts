@@ -1808,6 +1808,12 @@ export interface components {
             secret: string;
         };
         /**
+         * AccountScope
+         * @description What a token may do with its owner's own account. Changing the account takes a token of scope `*`.
+         * @enum {string}
+         */
+        AccountScope: "account.read";
+        /**
          * Acted
          * @description What became of each; one that was refused does not hold up the others.
          */
@@ -3040,12 +3046,12 @@ export interface components {
             name: string;
             /**
              * Scopes
-             * @description Permissions, or ["*"] for all that you have.
+             * @description Permissions, `account.read` to see your own account, or ["*"] for all that you have.
              * @default [
              *       "*"
              *     ]
              */
-            scopes?: (components["schemas"]["Permission"] | "*")[];
+            scopes?: (components["schemas"]["Permission"] | components["schemas"]["AccountScope"] | "*")[];
         };
         /** NewUser */
         NewUser: {
@@ -4468,7 +4474,7 @@ export interface components {
              */
             name: string;
             /** Scopes */
-            scopes: (components["schemas"]["Permission"] | "*")[];
+            scopes: (components["schemas"]["Permission"] | components["schemas"]["AccountScope"] | "*")[];
         };
         /** Tokens */
         Tokens: {

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Response
 
-from corral.api.callers import SignedInCaller
+from corral.api.callers import AccountOwner, AccountReader
 from corral.api.models import Id
 from corral.api.once import CreatedOnce, Db
 from corral.api.versions import IfMatch, tagged
@@ -33,14 +33,14 @@ router = APIRouter(prefix="/me", tags=["account"])
 
 
 @router.get("")
-async def get_me(database: Db, caller: SignedInCaller, response: Response) -> User:
+async def get_me(database: Db, caller: AccountReader, response: Response) -> User:
     """Yourself."""
     return tagged(response, await database.read(get_user, caller, caller.user_id))
 
 
 @router.patch("")
 async def change_me(
-    database: Db, caller: SignedInCaller, change: ProfileChange, expected: IfMatch, response: Response
+    database: Db, caller: AccountOwner, change: ProfileChange, expected: IfMatch, response: Response
 ) -> User:
     """Changes your display name, mail, language or theme."""
     return tagged(response, await database.write(service.change_profile, caller, change, expected))
@@ -48,7 +48,7 @@ async def change_me(
 
 @router.post("/password", status_code=204)
 async def change_password(
-    database: Db, caller: SignedInCaller, identity: IdentityHere, change: PasswordChange
+    database: Db, caller: AccountOwner, identity: IdentityHere, change: PasswordChange
 ) -> None:
     """Changes your password; every other session of yours ends."""
     stored = await database.read(service.stored_password, caller.user_id)
@@ -73,63 +73,63 @@ async def change_password(
 
 
 @router.get("/sessions")
-async def list_my_sessions(database: Db, caller: SignedInCaller) -> OpenSessions:
+async def list_my_sessions(database: Db, caller: AccountReader) -> OpenSessions:
     """Where you are signed in."""
     return await database.read(service.list_sessions, caller, caller.user_id)
 
 
 @router.delete("/sessions/{session_id}", status_code=204)
-async def end_my_session(database: Db, caller: SignedInCaller, session_id: Id) -> None:
+async def end_my_session(database: Db, caller: AccountOwner, session_id: Id) -> None:
     """Signs you out somewhere else."""
     await database.write(service.end_session, caller, session_id)
 
 
 @router.post("/sessions/revoke-others")
-async def revoke_my_other_sessions(database: Db, caller: SignedInCaller) -> Revoked:
+async def revoke_my_other_sessions(database: Db, caller: AccountOwner) -> Revoked:
     """Signs you out everywhere but here."""
     return await database.write(service.end_other_sessions, caller, caller.user_id, caller.name)
 
 
 @router.get("/tokens")
-async def list_my_tokens(database: Db, caller: SignedInCaller) -> Tokens:
+async def list_my_tokens(database: Db, caller: AccountReader) -> Tokens:
     """Your personal access tokens, without their secrets."""
     return await database.read(service.list_tokens, caller)
 
 
 @router.post("/tokens", status_code=201)
 async def create_token(
-    once: CreatedOnce, caller: SignedInCaller, identity: IdentityHere, new: NewToken
+    once: CreatedOnce, caller: AccountOwner, identity: IdentityHere, new: NewToken
 ) -> CreatedToken:
     """Makes a token; its secret is shown this once."""
     return await once.create(caller, service.create_token, new, identity.token_max_days)
 
 
 @router.delete("/tokens/{token_id}", status_code=204)
-async def revoke_token(database: Db, caller: SignedInCaller, token_id: Id) -> None:
+async def revoke_token(database: Db, caller: AccountOwner, token_id: Id) -> None:
     """Revokes a token at once."""
     await database.write(service.revoke_token, caller, token_id)
 
 
 @router.get("/ssh-keys")
-async def list_my_ssh_keys(database: Db, caller: SignedInCaller) -> SshKeys:
+async def list_my_ssh_keys(database: Db, caller: AccountReader) -> SshKeys:
     """Your SSH public keys."""
     return await database.read(service.list_ssh_keys, caller)
 
 
 @router.post("/ssh-keys", status_code=201)
-async def add_ssh_key(once: CreatedOnce, caller: SignedInCaller, new: NewSshKey) -> SshKey:
+async def add_ssh_key(once: CreatedOnce, caller: AccountOwner, new: NewSshKey) -> SshKey:
     """Adds an SSH public key."""
     return await once.create(caller, service.add_ssh_key, new)
 
 
 @router.delete("/ssh-keys/{ssh_key_id}", status_code=204)
-async def remove_ssh_key(database: Db, caller: SignedInCaller, ssh_key_id: Id) -> None:
+async def remove_ssh_key(database: Db, caller: AccountOwner, ssh_key_id: Id) -> None:
     """Removes an SSH public key."""
     await database.write(service.remove_ssh_key, caller, ssh_key_id)
 
 
 @router.post("/join")
-async def join_another(database: Db, caller: SignedInCaller, given: JoinCodeInput) -> User:
+async def join_another(database: Db, caller: AccountOwner, given: JoinCodeInput) -> User:
     """Joins one more organisation with a join code."""
     async with counted(database, caller.origin):
         return await database.write(join_as_member, caller, given.code)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
 
-from corral.api.callers import Anyone, Origin, SignedInCaller
+from corral.api.callers import AccountOwner, AccountReader, Anyone, Origin
 from corral.api.once import Db
 from corral.core.refusals import Invalid
 from corral.identity.access import expiry_of_session, expiry_of_token
@@ -53,7 +53,7 @@ async def create_session_by_link(
 
 @router.get("")
 async def get_session(
-    request: Request, database: Db, identity: IdentityHere, caller: SignedInCaller
+    request: Request, database: Db, identity: IdentityHere, caller: AccountReader
 ) -> Session:
     """Who you are and what you may do where."""
     secret = identity.access.session_secret(request) if caller.via == "session" else None
@@ -66,9 +66,7 @@ async def get_session(
 
 
 @router.delete("", status_code=204)
-async def end_session(
-    response: Response, database: Db, identity: IdentityHere, caller: SignedInCaller
-) -> None:
+async def end_session(response: Response, database: Db, identity: IdentityHere, caller: AccountOwner) -> None:
     """Signs out."""
     if caller.via == "session":
         await database.write(sign_out, caller)

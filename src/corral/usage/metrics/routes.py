@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from corral.api.callers import Caller, SignedInCaller
+from corral.api.callers import Caller, WorkReader
 from corral.api.once import Db
 from corral.store.database import Transaction
 from corral.usage.context import SeeWorkload, UsageHere
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/workloads", tags=["usage"])
 async def read_metrics(
     database: Db,
     usage: UsageHere,
-    caller: SignedInCaller,
+    caller: WorkReader,
     workload_id: Annotated[WorkloadId, Path(alias="id", examples=["w01k9x3v7qzt8m2c4w6d0ej"])],
     query: Annotated[MetricsQuery, Query()],
 ) -> ReportedMetrics:

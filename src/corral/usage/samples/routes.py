@@ -4,9 +4,9 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Query
 
-from corral.api.callers import Caller, SignedInCaller, lacking
+from corral.api.callers import Caller, SignedIn, lacking
 from corral.api.once import Db
-from corral.core.permissions import Permission
+from corral.core.permissions import OWN_WORK, Permission
 from corral.store.database import Transaction
 from corral.usage.context import SeeWorkload, UsageHere
 from corral.usage.samples.models import SampleAnswer, SamplesQuery, shown
@@ -14,10 +14,12 @@ from corral.usage.samples.points import SubjectKind
 
 router = APIRouter(prefix="/samples", tags=["usage"])
 
+SamplesReader = Annotated[Caller, SignedIn(Permission.ZONES_READ, *OWN_WORK)]
+
 
 @router.get("", summary="Read samples over time")
 async def read_samples(
-    database: Db, usage: UsageHere, caller: SignedInCaller, query: Annotated[SamplesQuery, Query()]
+    database: Db, usage: UsageHere, caller: SamplesReader, query: Annotated[SamplesQuery, Query()]
 ) -> SampleAnswer:
     """Of your workloads, and with `zones.read` of nodes and devices; as finely as so many points allow."""
     kind, _, subject = query.subject.partition(":")

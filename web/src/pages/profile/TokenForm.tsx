@@ -1,7 +1,7 @@
 import { Button, Checkbox, Form, Input, Radio, Select } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { body, client, idempotencyKey } from '../../api/client';
-import type { Permission } from '../../api/models';
+import type { TokenScope } from '../../api/models';
 import { permissionsOf, useSession } from '../../api/session';
 import { ProblemNotice } from '../../components/States';
 import { useSubmit } from '../../components/useSubmit';
@@ -11,10 +11,12 @@ import { useFormat } from '../../i18n/format';
 interface Values {
   name: string;
   reach: 'everything' | 'some';
-  scopes?: Permission[];
+  scopes?: TokenScope[];
   days: number;
 }
 
+// Needs no role; the command asks for it to know whose work is meant.
+const OWN_ACCOUNT: TokenScope = 'account.read';
 const DAYS = [7, 30, 90, 365];
 const expiryAfter = (days: number): Date => new Date(Date.now() + days * 86_400_000);
 
@@ -38,7 +40,7 @@ export function TokenForm({ onMade }: { onMade: (secret: string) => void }) {
     ({ secret }) => onMade(secret),
   );
   return (
-    <Form<Values> form={form} layout="vertical" onFinish={submit} initialValues={{ reach: 'everything', days: 30 }}>
+    <Form<Values> form={form} layout="vertical" onFinish={submit} initialValues={{ reach: 'everything', days: 30, scopes: [OWN_ACCOUNT] }}>
       {error !== null && <ProblemNotice error={error} />}
       <Form.Item name="name" label={t('field.name')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.name') }) }]}>
         <Input maxLength={64} placeholder={t('profile.tokens.nameHint')} />
@@ -51,7 +53,7 @@ export function TokenForm({ onMade }: { onMade: (secret: string) => void }) {
       </Form.Item>
       {reach === 'some' && (
         <Form.Item name="scopes" rules={[{ required: true, message: t('profile.tokens.chooseOne') }]}>
-          <Checkbox.Group className="scopes" options={held.map((value) => ({ value, label: words(value) }))} />
+          <Checkbox.Group className="scopes" options={[OWN_ACCOUNT, ...held].map((value) => ({ value, label: words(value) }))} />
         </Form.Item>
       )}
       <Button type="primary" htmlType="submit" disabled={busy}>{t('profile.tokens.create')}</Button>
