@@ -74,7 +74,15 @@ class Ground:
     async def restart(self) -> None:
         """As after a crash: everything in memory is gone, the engine goes on."""
         await self.zone.scheduler.close()
-        self.zone = Zone(self.campus.database, self.zone.id, self.engine, self.kinds, planner=PlannerHere())
+        await self.zone.reconciler.close()
+        self.zone = Zone(
+            self.campus.database,
+            self.zone.id,
+            self.engine,
+            self.kinds,
+            planner=PlannerHere(),
+            clock=lambda: self.now / SECOND,
+        )
         self.campus.app.state.prober = self.zone
         await self.take_over()
 
@@ -88,6 +96,12 @@ class Ground:
 
     async def schedule(self) -> None:
         await self.zone.scheduler.turn(self.terms["schedule"])
+
+    async def schedule_and_reconcile(self) -> None:
+        """One turn of each, after one that says what is there."""
+        await self.reconcile()
+        await self.schedule()
+        await self.reconcile()
 
     async def settle(self) -> None:
         for _ in range(4):
@@ -132,9 +146,17 @@ async def ground(campus: Campus) -> AsyncIterator[Ground]:
     now = int(campus.clock().timestamp() * SECOND)
     engine = SimulatedEngine([MACHINE], program_of, now=now, ticks_per_second=SECOND)
     zone_id = (await campus.database.read(local_zone)).id
-    zone = Zone(campus.database, zone_id, engine, campus.app.state.kinds, planner=PlannerHere())
+    zone = Zone(
+        campus.database,
+        zone_id,
+        engine,
+        campus.app.state.kinds,
+        planner=PlannerHere(),
+        clock=lambda: made_ground.now / SECOND,
+    )
     made_ground = Ground(campus, engine, zone, programs, now, started=starts)
     campus.app.state.prober = zone
     await made_ground.take_over()
     yield made_ground
+    await made_ground.zone.reconciler.close()
     await made_ground.zone.scheduler.close()

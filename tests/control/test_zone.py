@@ -265,7 +265,7 @@ async def test_work_that_cannot_be_told_to_go_holds_up_nobody(
         other = await ground.submit(ground.campus.admin, "other")
         await ground.pass_time(2)
         assert await ground.states(deaf, other) == ["stopping", "running"]
-    await ground.pass_time(10)
+    await ground.pass_time(20)
     assert await ground.state(deaf) == "stopped"
 
 

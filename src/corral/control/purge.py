@@ -4,22 +4,29 @@ Ended work is deleted as a person would delete it, so that its output and files 
 records of deleted work follow when their files have been gone for a while. Each is a chore of small steps.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+import structlog
 from sqlalchemy import ColumnElement, Table, delete, func, select
 
+from corral.control.apart import Apart
 from corral.control.chores import Chore
+from corral.core.failures import in_words
+from corral.core.steps import Step
 from corral.store.database import Transaction
 from corral.training.tables import runtime, secret_use, upload_use
 from corral.workloads import service
 from corral.workloads.states import OVER, State
-from corral.workloads.tables import attempt, claim, replica, transition, verdict, workload
+from corral.workloads.tables import attempt, claim, replica, transition, trouble, verdict, workload
+from corral.workloads.troubles import note_purge
 from corral.zones.tables import zone_journal
 
+log = structlog.get_logger(__name__)
+
 # Those that refer to others come first.
-_RECORDS: Sequence[Table] = (secret_use, upload_use, verdict, claim, transition, replica, attempt)
+_RECORDS: Sequence[Table] = (secret_use, upload_use, trouble, verdict, claim, transition, replica, attempt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +50,14 @@ class Keeping:
             workload.c.state.in_(sorted(OVER - {State.DELETED})),
             workload.c.ended_at < before,
         )
-        service.delete_old(transaction, ids)
-        return len(ids)
+        return _each(transaction, ids, service.delete_old)
 
     def forget_deleted_work(self, transaction: Transaction, most: int) -> int:
         """All records of it but the ledger's and the audit log's."""
         before = transaction.now - timedelta(days=self.deleted_work_days)
         gone = workload.c.state == State.DELETED, workload.c.discarded_at < before
         ids = _some(transaction, most, *gone)
-        for table in _RECORDS:
-            transaction.run(delete(table).where(table.c.workload_id.in_(ids)))
-        return transaction.run(delete(workload).where(workload.c.id.in_(ids)))
+        return _each(transaction, ids, _forget)
 
     def forget_journal(self, transaction: Transaction, most: int) -> int:
         """Every reader is long past it. The newest stays, so that the journal always knows its place."""
@@ -68,6 +72,29 @@ class Keeping:
             .limit(most)
         )
         return transaction.run(delete(zone_journal).where(zone_journal.c.sequence.in_(old)))
+
+
+def _forget(transaction: Transaction, ids: Sequence[str]) -> None:
+    for table in _RECORDS:
+        transaction.run(delete(table).where(table.c.workload_id.in_(ids)))
+    transaction.run(delete(workload).where(workload.c.id.in_(ids)))
+
+
+def _each(
+    transaction: Transaction, ids: Sequence[str], work: Callable[[Transaction, Sequence[str]], None]
+) -> int:
+    """All together; one by one if that fails, so that it fails only for those that it must."""
+    together = Apart(careful=True)
+    together.do(transaction, ("", Step.PURGE), work, ids)
+    if not together.failed:
+        return len(ids)
+    apart = Apart(careful=True)
+    for workload_id in ids:
+        apart.do(transaction, (workload_id, Step.PURGE), work, [workload_id])
+    for (workload_id, _), error in apart.failed.items():
+        log.error("old work could not be removed; it is tried again", workload=workload_id, exc_info=error)
+        note_purge(transaction, workload_id, in_words(error))
+    return len(ids) - len(apart.failed)
 
 
 def _some(transaction: Transaction, most: int, *conditions: ColumnElement[bool]) -> list[str]:

@@ -1,20 +1,27 @@
 """The reconcile loop of a zone: what the engine reports is written down, what it must do is told.
 
 A turn observes, records in one transaction, and then tells the engine what follows from the records: start,
-signal, forget, discard. All of it may be repeated, so a crash at any point is repaired by the next turn.
+signal, forget, discard. All of it may be repeated, so a crash at any point is repaired by the next turn. What
+concerns one workload fails for it alone: it rests (`troubles`), its page says why, and others go on.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 
 import structlog
 from sqlalchemy import update
 
+from corral.control.apart import Apart, is_of_one
+from corral.control.errands import Errands
 from corral.control.loop import Done, Loop
 from corral.control.observed import RECONCILE, note_observed
-from corral.control.recording import Kind, Todo, note_checkpoints, record
+from corral.control.recording import Kind, Sent, Todo, note_checkpoints, record, split_run
 from corral.control.term import Term
-from corral.core.refusals import Unavailable
+from corral.control.troubles import Key, Troubles
+from corral.core.failures import in_words
+from corral.core.steps import Step
 from corral.engines.interface import Cursor, Engine, Inventory, Observation
 from corral.engines.reports import Message
 from corral.queues.presets import ensure_presets
@@ -23,6 +30,7 @@ from corral.usage.clock import Reading, read_clock
 from corral.usage.metrics.service import forget as forget_metrics
 from corral.workloads.steps import TOPIC
 from corral.workloads.tables import workload
+from corral.workloads.troubles import replace_all
 from corral.zones.service import record_inventory
 
 PERIOD_SECONDS = 10.0
@@ -44,6 +52,7 @@ class Reconciler:
         engine: Engine,
         kinds: Mapping[str, Kind],
         listener: Listener | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`listener` is told, inside a transaction, what work says; some of it may come twice."""
         self._database = database
@@ -51,13 +60,19 @@ class Reconciler:
         self._engine = engine
         self._kinds = kinds
         self._listener = listener
+        self._clock = clock
         self._heard: dict[str, int] = {}
         self._cursor: Cursor | None = None
         self._epoch = -1
         self._inventory_revision = -1
         self._sent: set[str] = set()
+        self._forgets: dict[str, set[str]] = {}  # what the engine may forget and was not told in full
+        self._troubles = Troubles()
+        self._errands = Errands(self._troubles, clock, self._wake)
+        self._shown: Mapping[Key, str] | None = None  # troubles as they are in the database
         self._loop: Loop | None = None
         self._turned = asyncio.Event()
+        self.problems: tuple[str, ...] = ()  # what the engine cannot do for anybody
 
     def loop(self) -> Loop:
         self._loop = Loop(
@@ -76,58 +91,131 @@ class Reconciler:
             # The turn moves the cursor on; until then the same news would answer again at once.
             await self._turned.wait()
 
+    async def close(self) -> None:
+        await self._errands.cancel()
+
     async def turn(self, term: Term) -> Done:
         if term.epoch != self._epoch:
             # Another term begins with everything that is there.
-            self._epoch, self._cursor, self._inventory_revision = term.epoch, None, -1
+            await self._errands.cancel()
+            self._epoch, self._cursor, self._inventory_revision, self._shown = term.epoch, None, -1, None
+        if self._troubles.due(Step.RECORD, self._clock()):
+            self._cursor = None  # what was told of it meanwhile was not written down
         inventory = await self._engine.inventory()
         if inventory.revision != self._inventory_revision:
             await self._database.write(self._record_inventory, term, inventory)
             self._inventory_revision = inventory.revision
+        under_way = self._errands.runs_under_way
         observed = await self._engine.observe(self._cursor)
         said = await self._engine.messages(self._heard, MOST_MESSAGES)
-        todo = await self._database.write(self._record, term, observed, said, read_clock())
+        todo = await self._write_down(term, observed, said, Sent(self._sent, under_way))
         self._heard.update((message.run, message.number) for message in said)
         self._cursor = observed.cursor
         if observed.complete:
-            self._sent.clear()
+            self._sent = set(under_way)
         self._turned.set()
-        await self._tell(term, todo)
+        self._tell(term, todo)
+        await self._errands.wait()
+        await self._show_troubles(term, observed)
         for name in todo.foreign:
             log.warning("the engine runs something that Corral does not know; it is left alone", run=name)
         return Done(todo.recorded + len(todo.starts), more=len(said) == MOST_MESSAGES)
 
-    async def _tell(self, term: Term, todo: Todo) -> None:
-        term.check_deadline()
-        if todo.starts:
-            self._sent.update(start.run for start in todo.starts)
-            await self._engine.start(todo.starts)
-        for grace_seconds, runs in sorted(todo.signals.items()):
-            await self._signal(runs, grace_seconds)
-        if todo.forgets:
-            await self._forget(todo.forgets)
-        if todo.discards:
-            await self._engine.discard(todo.discards)
-            await self._database.write(self._note_discarded, term, todo.discards)
-
-    async def _signal(self, runs: list[str], grace_seconds: int) -> None:
-        """What does not answer hears it again in the next turn; other work does not wait for that."""
+    async def _write_down(
+        self, term: Term, observed: Observation, said: Sequence[Message], sent: Sent
+    ) -> Todo:
+        now = self._clock()
+        known = (term, observed, said, read_clock(), sent, self._troubles.resting(now))
         try:
-            await self._engine.signal(runs, grace_seconds)
-        except Unavailable as unavailable:
-            log.warning(
-                "not all that must go could be told; again in the next turn", because=str(unavailable)
+            todo, failed = await self._database.write(self._record, *known, careful=False)
+        except Exception as error:
+            if not is_of_one(error):
+                raise
+            log.warning("not all could be written down together; one by one now", error=repr(error)[:400])
+            todo, failed = await self._database.write(self._record, *known, careful=True)
+        for (workload_id, step), problem in failed.items():
+            self._troubles.failed(workload_id, step, in_words(problem, with_names=True), now)
+            log.error(
+                "a step failed for one workload; it is tried again",
+                workload=workload_id,
+                step=step.value,
+                exc_info=problem,
             )
+        self._clear_troubles(todo, {*failed, *known[-1]})
+        return todo
 
-    async def _forget(self, runs: list[str]) -> None:
+    def _clear_troubles(self, todo: Todo, still: Collection[Key]) -> None:
+        """What was tried and went well, and what nobody wants any more. Errands say how they went."""
+        wanted = {
+            Step.START: todo.starts.keys(),
+            Step.SIGNAL: todo.signals.keys(),
+            Step.DISCARD: set(todo.discards),
+            Step.RECORD: set[str](),
+        }
+        for workload_id, step in self._troubles.details():
+            if step in wanted and workload_id not in wanted[step] and (workload_id, step) not in still:
+                self._troubles.over(workload_id, step)
+
+    def _tell(self, term: Term, todo: Todo) -> None:
+        term.check_deadline()
+        begin = self._errands.begin
+        for name, starts in todo.starts.items():
+            runs = [start.run for start in starts]
+            if begin(name, Step.START, partial(self._engine.start, starts), runs):
+                self._sent.update(runs)
+        for name, signal in todo.signals.items():
+            begin(name, Step.SIGNAL, partial(self._engine.signal, signal.runs, signal.grace_seconds))
+        for name, ended in todo.forgets.items():
+            self._forgets.setdefault(name, set()).update(ended)
+        for name in list(self._forgets):
+            begin(name, Step.FORGET, partial(self._forget, name))
+        for name in todo.discards:
+            begin(name, Step.DISCARD, partial(self._discard, term, name))
+
+    async def _forget(self, workload_id: str) -> None:
         """What they said last is read first: the engine keeps it no longer than the run."""
-        while said := await self._engine.messages(self._heard, MOST_MESSAGES):
-            await self._database.write(self._hear, said)
+        ended = set(self._forgets[workload_id])
+        while said := await self._engine.messages(self._heard, MOST_MESSAGES, ended):
+            try:
+                await self._database.write(self._hear, said)
+            except Exception as error:
+                if not is_of_one(error):
+                    raise
+                self._lose_messages(workload_id, error)
             self._heard.update((message.run, message.number) for message in said)
-        await self._engine.forget(runs)
-        ended = set(runs)
+        await self._engine.forget(sorted(ended))
         self._sent -= ended
         self._heard = {run: number for run, number in self._heard.items() if run not in ended}
+        self._forgets[workload_id] -= ended
+        if not self._forgets[workload_id]:
+            del self._forgets[workload_id]
+            self._troubles.over(workload_id, Step.HEAR)
+
+    def _lose_messages(self, workload_id: str, error: Exception) -> None:
+        """What it said cannot be kept, and will not be later: it is not asked for again."""
+        self._troubles.failed(workload_id, Step.HEAR, in_words(error), self._clock())
+        log.warning("what work said could not be kept", workload=workload_id, exc_info=error)
+
+    async def _discard(self, term: Term, workload_id: str) -> None:
+        await self._engine.discard([workload_id])
+        await self._database.write(self._note_discarded, term, [workload_id])
+
+    async def _show_troubles(self, term: Term, observed: Observation) -> None:
+        """On the pages of the workloads that they are about."""
+        self.problems = tuple(one.detail for one in observed.troubles if one.workload is None)
+        now = dict(self._troubles.details())
+        now |= {(one.workload, one.step): one.detail for one in observed.troubles if one.workload is not None}
+        if now != self._shown:
+            await self._database.write(self._note_troubles, term, now)
+            self._shown = now
+
+    def _note_troubles(self, transaction: Transaction, term: Term, troubles: Mapping[Key, str]) -> None:
+        term.check(transaction)
+        replace_all(transaction, self._zone_id, troubles)
+
+    def _wake(self) -> None:
+        if self._loop is not None:
+            self._loop.wake()
 
     def _hear(self, transaction: Transaction, said: Sequence[Message]) -> None:
         note_checkpoints(transaction, said)
@@ -141,13 +229,22 @@ class Reconciler:
         observed: Observation,
         said: Sequence[Message],
         reading: Reading,
-    ) -> Todo:
+        sent: Sent,
+        skipped: Mapping[Key, str],
+        *,
+        careful: bool,
+    ) -> tuple[Todo, Mapping[Key, Exception]]:
         term.check(transaction)
-        self._hear(transaction, said)
-        todo = record(transaction, self._zone_id, observed, self._kinds, reading, self._sent)
+        apart = Apart(skipped, careful)
+        if careful or any(step is Step.HEAR for _, step in skipped):
+            for workload_id, messages in _by_workload(said).items():
+                apart.do(transaction, (workload_id, Step.HEAR), self._hear, messages)
+        else:
+            self._hear(transaction, said)
+        todo = record(transaction, self._zone_id, observed, self._kinds, reading, sent, apart)
         if observed.complete:
             note_observed(transaction, self._zone_id, term.epoch)
-        return todo
+        return todo, apart.failed
 
     def _record_inventory(self, transaction: Transaction, term: Term, inventory: Inventory) -> None:
         term.check(transaction)
@@ -160,3 +257,11 @@ class Reconciler:
             update(workload).where(workload.c.id.in_(workload_ids)).values(discarded_at=transaction.now)
         )
         forget_metrics(transaction, workload_ids)
+
+
+def _by_workload(said: Sequence[Message]) -> dict[str, list[Message]]:
+    found: dict[str, list[Message]] = {}
+    for message in said:
+        parts = split_run(message.run)
+        found.setdefault(message.run if parts is None else parts[0], []).append(message)
+    return found

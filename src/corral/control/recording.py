@@ -11,7 +11,9 @@ from typing import Protocol
 
 from sqlalchemy import select
 
+from corral.control.apart import Apart
 from corral.core.refusals import Refusal
+from corral.core.steps import Step
 from corral.engines.interface import Ending, Observation, Run, RunPhase, Start
 from corral.engines.reports import Message, MessageKind
 from corral.engines.tasks import Task
@@ -30,7 +32,15 @@ from corral.workloads.machine import (
     instructions_for,
 )
 from corral.workloads.reasons import Why
-from corral.workloads.records import Loaded, apply, free, load, load_states, note_member, use_from_dict
+from corral.workloads.records import (
+    Loaded,
+    apply,
+    free,
+    ids_in_states,
+    load,
+    note_member,
+    use_from_dict,
+)
 from corral.workloads.runs import run_name
 from corral.workloads.snapshot import replica_name
 from corral.workloads.states import LEAVING, PRESENT, WAITING, State
@@ -53,13 +63,27 @@ class Kind(Protocol):
         """What each replica executes; refuses with a reason if that cannot be known any more."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Runs that the engine was asked to start since it was last seen whole; those of `under_way` just now."""
+
+    runs: Collection[str] = ()
+    under_way: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    grace_seconds: int
+    runs: list[str]
+
+
 @dataclass(slots=True)
 class Todo:
-    """What the engine is to be told."""
+    """What the engine is to be told, by workload."""
 
-    starts: list[Start] = field(default_factory=list)
-    signals: dict[int, list[str]] = field(default_factory=dict)  # by grace
-    forgets: list[str] = field(default_factory=list)
+    starts: dict[str, list[Start]] = field(default_factory=dict)
+    signals: dict[str, Signal] = field(default_factory=dict)
+    forgets: dict[str, list[str]] = field(default_factory=dict)
     discards: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
     recorded: int = 0
@@ -71,28 +95,41 @@ def record(
     observed: Observation,
     kinds: Mapping[str, Kind],
     reading: Reading,
-    sent: Collection[str],
+    sent: Sent,
+    apart: Apart | None = None,
 ) -> Todo:
-    """Writes down what was seen, and finds out what is to be done.
-
-    `sent` are the runs that the engine was asked to start since it was last seen whole.
-    """
+    """Writes down what was seen, and finds out what is to be done. What fails for one workload is `apart`."""
+    apart = apart or Apart()
     todo = Todo()
     runs: dict[str, Run] = {}
     for run in observed.runs:
         runs[run.run] = run  # of several changes the last one counts; an ending is always the last
-    present = load_states(transaction, zone_id, PRESENT)
+    present = _load(transaction, ids_in_states(transaction, zone_id, PRESENT), apart)
     names = {name: parts[0] for name in runs if (parts := split_run(name)) is not None}
-    others = load(transaction, set(names.values()) - present.keys())
+    others = _load(transaction, set(names.values()) - present.keys(), apart)
     for name, run in runs.items():
-        _see(transaction, name, run, present, others, reading, todo)
-    for workload_id, loaded in present.items():
-        missing = _miss(transaction, loaded, runs, sent, reading, complete=observed.complete)
-        present[workload_id] = missing
-    for loaded in present.values():
-        _act(transaction, loaded, kinds, reading, todo)
+        owner = names.get(name, name)
+        apart.do(transaction, (owner, Step.RECORD), _see, name, run, present, others, reading, todo)
+    for one in present:
+        apart.do(transaction, (one, Step.RECORD), _follow_up, one, present, runs, sent, reading, observed)
+    for one, loaded in present.items():
+        step = Step.SIGNAL if loaded.life.state in LEAVING else Step.START
+        apart.do(transaction, (one, step), _act, loaded, kinds, reading, todo)
     todo.discards = _deleted(transaction, zone_id)
     return todo
+
+
+def _load(transaction: Transaction, workload_ids: Collection[str], apart: Apart) -> dict[str, Loaded]:
+    if not apart.careful:
+        return load(transaction, workload_ids)
+    found: dict[str, Loaded] = {}
+    for workload_id in workload_ids:
+        apart.do(transaction, (workload_id, Step.RECORD), _load_one, workload_id, found)
+    return found
+
+
+def _load_one(transaction: Transaction, workload_id: str, found: dict[str, Loaded]) -> None:
+    found |= load(transaction, [workload_id])
 
 
 def note_checkpoints(transaction: Transaction, said: Sequence[Message]) -> None:
@@ -130,11 +167,14 @@ def _see(
     is_live = workload_id in present and attempt == loaded.life.attempt and number < len(loaded.life.members)
     if not is_live:
         # Recorded already, or (after a restored backup, say) of a time that Corral no longer knows.
-        (todo.forgets if run.phase is RunPhase.ENDED else todo.foreign).append(name)
+        if run.phase is RunPhase.ENDED:
+            todo.forgets.setdefault(workload_id, []).append(name)
+        else:
+            todo.foreign.append(name)
         return
     if run.phase is RunPhase.ENDED:
         present[workload_id] = _end(transaction, loaded, _ending(loaded, number, run), run, reading)
-        todo.forgets.append(name)
+        todo.forgets.setdefault(workload_id, []).append(name)
         todo.recorded += 1
         return
     if run.started is not None and loaded.life.members[number].phase is not Phase.RUNNING:
@@ -144,28 +184,30 @@ def _see(
     present[workload_id] = apply(transaction, loaded, Seen(number, phase))
 
 
-def _miss(
+def _follow_up(
     transaction: Transaction,
-    loaded: Loaded,
+    workload_id: str,
+    present: dict[str, Loaded],
     runs: Mapping[str, Run],
-    sent: Collection[str],
+    sent: Sent,
     reading: Reading,
-    *,
-    complete: bool,
-) -> Loaded:
+    observed: Observation,
+) -> None:
     """Replicas of which the engine knows nothing: those it knew are lost, others were never started."""
+    loaded, complete = present[workload_id], observed.complete
     for member in loaded.life.members:
         name = run_name(loaded.row.id, loaded.life.attempt, member.number)
         if name in runs or member.phase is Phase.ENDED or loaded.life.state not in PRESENT:
             continue
         if member.phase is Phase.GRANTED:
-            if loaded.life.state in LEAVING and (complete or name not in sent):
+            was_asked = name in sent.under_way or (name in sent.runs and not complete)
+            if loaded.life.state in LEAVING and not was_asked:
                 loaded = _end(transaction, loaded, Ended(member.number, End.LEFT), None, reading)
         elif complete:
             detail = "nothing is left of it on its node"
             event = Ended(member.number, End.LOST, detail=detail)
             loaded = _end(transaction, loaded, event, None, reading)
-    return loaded
+    present[workload_id] = loaded
 
 
 def _end(transaction: Transaction, loaded: Loaded, event: Ended, run: Run | None, reading: Reading) -> Loaded:
@@ -237,16 +279,18 @@ def _act(
     transaction: Transaction, loaded: Loaded, kinds: Mapping[str, Kind], reading: Reading, todo: Todo
 ) -> None:
     """What the engine must be told about one workload."""
+    workload_id = loaded.row.id
     if _is_kept(transaction, loaded):
         loaded = apply(transaction, loaded, Kept())
     for instruction in instructions_for(loaded.life):
         match instruction:
             case StartMembers():
-                todo.starts += _starts(transaction, loaded, kinds, reading)
+                if starts := _starts(transaction, loaded, kinds, reading):
+                    todo.starts[workload_id] = starts
             case TellMembers():
                 loaded = apply(transaction, loaded, Told())
-                grace = todo.signals.setdefault(loaded.row.spec["grace_seconds"], [])
-                grace += [run_name(loaded.row.id, loaded.life.attempt, each) for each in instruction.numbers]
+                runs = [run_name(workload_id, loaded.life.attempt, each) for each in instruction.numbers]
+                todo.signals[workload_id] = Signal(loaded.row.spec["grace_seconds"], runs)
 
 
 def _is_kept(transaction: Transaction, loaded: Loaded) -> bool:

@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from corral.api.callers import Caller
@@ -45,13 +46,14 @@ class Zone:
         *,
         only_one_person: bool = False,
         planner: Planner | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.id = zone_id
         self.engine = engine
         self._database = database
         if only_one_person:
             kinds = {name: OnlyOnePerson(kind) for name, kind in kinds.items()}
-        self.reconciler = Reconciler(database, zone_id, engine, kinds, listener)
+        self.reconciler = Reconciler(database, zone_id, engine, kinds, listener, clock)
         self.scheduler = Scheduler(database, zone_id, planner)
         self.meter = Meter(database, zone_id, engine, samples)
 
@@ -80,6 +82,7 @@ class Zone:
                 watch.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await watch
+        await self.reconciler.close()
         await self.scheduler.close()
 
     # What people ask before they submit, and while they wait

@@ -14,13 +14,14 @@ is told otherwise.) What a run executes is in `tasks`, what it uses and says in 
 """
 
 import socket
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from corral.core.devices import DeviceUse
 from corral.core.nodes import Node
+from corral.core.steps import Step
 from corral.engines.reports import Counters, LogChunk, Message, Usage
 from corral.engines.sessions import Session, Terminal
 from corral.engines.tasks import Task
@@ -106,13 +107,29 @@ class Foreign:
 
 
 @dataclass(frozen=True, slots=True)
+class Trouble:
+    """What the engine cannot do now, in words; it tries again by itself.
+
+    It is that of one workload, and everybody's without one.
+    """
+
+    step: Step
+    detail: str
+    workload: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
-    """With `complete`, `runs` is everything that is there; else every change after the cursor, in order."""
+    """With `complete`, `runs` is everything that is there; else every change after the cursor, in order.
+
+    `troubles` are all that there are now.
+    """
 
     cursor: Cursor
     complete: bool
     runs: tuple[Run, ...]
     foreign: tuple[Foreign, ...] = ()
+    troubles: tuple[Trouble, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,10 +230,13 @@ class Engine(Protocol):
     async def usage(self, runs: Iterable[str] | None = None) -> Usage:
         """What these runs (all without a choice) have used until now, and the nodes and devices."""
 
-    async def messages(self, after: Mapping[str, int], limit: int = 1000) -> tuple[Message, ...]:
+    async def messages(
+        self, after: Mapping[str, int], limit: int = 1000, runs: Collection[str] | None = None
+    ) -> tuple[Message, ...]:
         """What runs said through their sockets, each run's in order, beginning after the number given for it.
 
-        A message is told until its run is forgotten or so much was said after it that it is dropped.
+        Of all runs, or of those that are chosen. A message is told until its run is forgotten or so much was
+        said after it that it is dropped.
         """
 
     async def execute(self, run: str, command: Sequence[str], terminal: Terminal | None = None) -> Session:

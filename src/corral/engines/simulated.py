@@ -6,7 +6,7 @@ is nothing to reach into.
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from corral.core.refusals import Conflict
@@ -109,8 +109,11 @@ class SimulatedEngine(World):
         nodes = [self._nodes[name] for name in sorted(self._present)]
         return simulated_reports.usage(self.now, self._second, counters, nodes, self._used)
 
-    async def messages(self, after: Mapping[str, int], limit: int = 1000) -> tuple[Message, ...]:
-        told = [message for said in self._said.values() for message in said]
+    async def messages(
+        self, after: Mapping[str, int], limit: int = 1000, runs: Collection[str] | None = None
+    ) -> tuple[Message, ...]:
+        names = self._said if runs is None else runs
+        told = [message for name in names for message in self._said.get(name, ())]
         return tuple(message for message in told if message.number > after.get(message.run, 0))[:limit]
 
     async def execute(

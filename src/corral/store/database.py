@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine, Executable, Row, create_engine, event, func, make_url, select, text
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from corral.store.hints import CHANNEL, Hints
@@ -67,6 +67,12 @@ class Transaction:
     def run(self, statement: Executable, parameters: Any = None) -> int:
         """Executes a change and returns how many rows it touched."""
         return self.connection.execute(statement, parameters).rowcount
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """What is written in the block is undone if it raises; the rest of the transaction stands."""
+        with self.connection.begin_nested():
+            yield
 
     def hint(self, topic: str) -> None:
         """Wakes whoever listens to `topic`, in every process, once the transaction is committed."""
@@ -273,6 +279,13 @@ class _Postgresql:
 
     async def close(self) -> None:
         await self._engine.dispose()
+
+
+def concerns_everybody(error: Exception) -> bool:
+    """Whether the database itself is in trouble, or asks for the transaction to be repeated as a whole."""
+    return isinstance(error, OperationalError | InterfaceError) or (
+        isinstance(error, DBAPIError) and (error.connection_invalidated or _collided(error))
+    )
 
 
 def _collided(error: DBAPIError) -> bool:

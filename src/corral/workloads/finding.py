@@ -11,6 +11,7 @@ from corral.api.pages import Order, Page, page_of
 from corral.identity.lookups import in_subtrees
 from corral.identity.tables import organisation, user
 from corral.store.database import AnyRow, Transaction
+from corral.workloads import troubles
 from corral.workloads.models import (
     AttemptView,
     Held,
@@ -96,6 +97,7 @@ def get_workload(transaction: Transaction, caller: Caller, workload_id: str) -> 
         spec=lifted(row.spec, row.spec_version),
         transitions=_transitions(transaction, workload_id),
         attempts=_attempts(transaction, workload_id),
+        troubles=troubles.view(transaction, workload_id),
         may_change=may_change(caller, row),
     )
 
@@ -108,6 +110,7 @@ def get_new(transaction: Transaction, caller: Caller, workload_id: str) -> Workl
         spec=lifted(row.spec, row.spec_version),
         transitions=_transitions(transaction, workload_id),
         attempts=[],
+        troubles=[],
         may_change=may_change(caller, row),
     )
 

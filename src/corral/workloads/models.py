@@ -5,6 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from corral.api.models import Id, Input, Instant, Output
+from corral.core.steps import Step
 from corral.workloads.reasons import Because
 from corral.workloads.spec import Resources
 from corral.workloads.states import State, Wanted
@@ -128,12 +129,22 @@ class TransitionView(Output):
     reason: Reason
 
 
+class TroubleView(Output):
+    """Something that Corral cannot do with a workload now; it tries again, and others do not wait for it."""
+
+    step: Step
+    sentence: str = Field(examples=["Its files could not be removed yet: Permission denied."])
+    detail: str
+    since: Instant
+
+
 class WorkloadDetail(Workload):
     """One workload with its document and everything that happened to it."""
 
     spec: dict[str, Any]
     transitions: list[TransitionView]
     attempts: list[AttemptView]
+    troubles: list[TroubleView] = Field(description="What Corral could not do with it, and tries again.")
     may_change: bool = Field(description="Whether you may stop, suspend, resume and delete it.")
 
 

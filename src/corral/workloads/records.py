@@ -43,13 +43,13 @@ def loaded_from(transaction: Transaction, rows: Iterable[AnyRow]) -> dict[str, L
     return {name: Loaded(row, life_of(row, members.get(name, ()))) for name, row in known.items()}
 
 
-def load_states(transaction: Transaction, zone_id: str, states: Iterable[State]) -> dict[str, Loaded]:
+def ids_in_states(transaction: Transaction, zone_id: str, states: Iterable[State]) -> list[str]:
     """Every workload of the zone that is in one of the states."""
     chosen = sorted(states)
     ids = transaction.rows(
         select(workload.c.id).where(workload.c.zone_id == zone_id, workload.c.state.in_(chosen))
     )
-    return load(transaction, (one for (one,) in ids))
+    return [one for (one,) in ids]
 
 
 def life_of(row: AnyRow, members: Sequence[Member]) -> Life:

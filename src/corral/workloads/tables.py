@@ -145,3 +145,14 @@ verdict = Table(
     Column("reason", json_value(), nullable=False),
     comment="why a waiting workload was not placed, by the last plan that said something new",
 )
+
+trouble = Table(
+    "trouble",
+    metadata,
+    Column("workload_id", identifier(), ForeignKey("workload.id"), primary_key=True),
+    Column("step", String(20), primary_key=True),
+    Column("zone_id", identifier(), ForeignKey("zone.id"), nullable=False, index=True),
+    Column("detail", String(500), nullable=False),
+    Column("since", Instant, nullable=False),
+    comment="what cannot be done with a workload now; it is tried again",
+)

@@ -1,0 +1,52 @@
+"""What fails for one workload rests for a while, longer and longer, and holds up nobody else.
+
+Pure: times come in as numbers, nothing waits here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from corral.core.steps import Step
+
+FIRST_REST_SECONDS = 1.0
+LONGEST_REST_SECONDS = 60.0
+
+Key = tuple[str, Step]
+"""A workload and what cannot be done with it."""
+
+
+@dataclass(slots=True)
+class _Trouble:
+    detail: str
+    failures: int
+    due: float
+
+
+@dataclass(slots=True)
+class Troubles:
+    _known: dict[Key, _Trouble] = field(default_factory=dict)
+
+    def failed(self, workload_id: str, step: Step, detail: str, now: float) -> None:
+        before = self._known.get((workload_id, step))
+        failures = 1 if before is None else before.failures + 1
+        # The exponent is bounded so that a week of failures does not overflow.
+        rest = min(LONGEST_REST_SECONDS, FIRST_REST_SECONDS * 2.0 ** min(failures - 1, 30))
+        self._known[workload_id, step] = _Trouble(detail, failures, now + rest)
+
+    def over(self, workload_id: str, step: Step) -> None:
+        self._known.pop((workload_id, step), None)
+
+    def rests(self, workload_id: str, step: Step, now: float) -> bool:
+        """Whether it is too early to try again."""
+        trouble = self._known.get((workload_id, step))
+        return trouble is not None and trouble.due > now
+
+    def resting(self, now: float) -> Mapping[Key, str]:
+        return {key: trouble.detail for key, trouble in self._known.items() if trouble.due > now}
+
+    def due(self, step: Step, now: float) -> bool:
+        """Whether there is one to try again."""
+        return any(each is step and trouble.due <= now for (_, each), trouble in self._known.items())
+
+    def details(self) -> Mapping[Key, str]:
+        return {key: trouble.detail for key, trouble in self._known.items()}
