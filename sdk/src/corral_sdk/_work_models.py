@@ -18,6 +18,7 @@ __all__ = [
     "Resources",
     "Someone",
     "TransitionView",
+    "TroubleView",
     "Verdict",
     "Waiting",
     "Workload",
@@ -158,6 +159,16 @@ class TransitionView:
 
 
 @dataclass(frozen=True)
+class TroubleView:
+    """Something that Corral cannot do with a workload now; it tries again."""
+
+    step: str
+    sentence: str
+    detail: str
+    since: datetime
+
+
+@dataclass(frozen=True)
 class WorkloadDetail(Workload):
     """One workload with its document and everything that happened to it."""
 
@@ -165,6 +176,7 @@ class WorkloadDetail(Workload):
     transitions: tuple[TransitionView, ...]
     attempts: tuple[AttemptView, ...]
     may_change: bool
+    troubles: tuple[TroubleView, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ def _print_facts(work: WorkloadDetail) -> None:
             "Id": work.id,
             "State": work.state,
             "Why": work.reason.sentence,
+            "Trouble": [f"{one.sentence} Since {shown_time(one.since)}." for one in work.troubles],
             "Waits": None if work.waits is None else waiting_words(work.waits),
             "Command": shlex.join(spec.get("command", [])),
             "Parameters": [f"{name}={value}" for name, value in spec.get("parameters", {}).items()],

@@ -4428,6 +4428,11 @@ export interface components {
          * @enum {string}
          */
         State: "queued" | "starting" | "running" | "suspending" | "suspended" | "stopping" | "stopped" | "succeeded" | "failed" | "deleted";
+        /**
+         * Step
+         * @enum {string}
+         */
+        Step: "start" | "signal" | "record" | "hear" | "forget" | "discard" | "purge" | "follow" | "adopt" | "output" | "measure";
         /** System */
         System: {
             /**
@@ -4631,6 +4636,25 @@ export interface components {
             number: number;
             reason: components["schemas"]["Reason"];
             state: components["schemas"]["State"];
+        };
+        /**
+         * TroubleView
+         * @description Something that Corral cannot do with a workload now; it tries again, and others do not wait for it.
+         */
+        TroubleView: {
+            /** Detail */
+            detail: string;
+            /**
+             * Sentence
+             * @example Its files could not be removed yet: Permission denied.
+             */
+            sentence: string;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            step: components["schemas"]["Step"];
         };
         /** Upload */
         Upload: {
@@ -5055,6 +5079,11 @@ export interface components {
             state: components["schemas"]["State"];
             /** Transitions */
             transitions: components["schemas"]["TransitionView"][];
+            /**
+             * Troubles
+             * @description What Corral could not do with it, and tries again.
+             */
+            troubles: components["schemas"]["TroubleView"][];
             user: components["schemas"]["Someone"];
             /**
              * Waiting Since

@@ -17,6 +17,7 @@ import { ConfigurationTab } from './ConfigurationTab';
 import { LogTab } from './LogTab';
 import { OverviewTab } from './OverviewTab';
 import { ReplicasTab } from './ReplicasTab';
+import { Troubles } from './Troubles';
 import { WhatHappened } from './WhatHappened';
 import { WorkloadActions } from './WorkloadActions';
 import { WorkloadAnswer } from './WorkloadAnswer';
@@ -82,6 +83,7 @@ function Known({ work, crumbs }: { work: WorkloadDetail; crumbs: { title: string
         <ConfigurationTab work={work} />
       ) : (
         <>
+          <Troubles work={work} />
           <WorkloadFacts work={work} />
           <OverviewTab work={work} />
         </>
