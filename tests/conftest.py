@@ -134,7 +134,9 @@ def settings(tmp_path: Path) -> "Settings":
     from corral.server.settings import Settings
     from tests.apps import ORIGIN
 
-    return Settings(home=tmp_path / "home", behind_proxy=ORIGIN)
+    home = tmp_path / "home"
+    home.mkdir()
+    return Settings(home=home, behind_proxy=ORIGIN)
 
 
 @pytest.fixture

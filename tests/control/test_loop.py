@@ -186,6 +186,41 @@ async def test_failing_turn_is_logged_counted_and_tried_again_later_and_later(
     assert failures[0]["loop"] == "test"
 
 
+async def test_loop_fails_after_three_turns_and_says_why_without_secrets(
+    database: Database, turns: Turns, time: VirtualTime
+) -> None:
+    def fail(_: Term) -> Done:
+        raise PermissionError(13, "Permission denied", "/srv/secret/place")
+
+    turns.next = fail
+    loop = make_loop(database, turns, time)
+    async with running(loop):
+        await time.pass_on(5)
+        assert len(turns) == 2
+        assert loop.failing() is None, "the next turn may repair it"
+        await time.pass_on(8)
+        failing = loop.failing()
+        assert failing is not None
+        assert (failing.name, failing.detail) == ("test", "Permission denied")
+        turns.next = lambda _: Done()
+        await time.pass_on(20)
+        assert loop.failing() is None
+
+
+async def test_loop_whose_turn_does_not_end_fails(
+    database: Database, turns: Turns, time: VirtualTime
+) -> None:
+    turns.hold = asyncio.Event()
+    loop = make_loop(database, turns, time)
+    async with running(loop):
+        await time.pass_on(80)
+        assert loop.failing() is None
+        await time.pass_on(15)
+        failing = loop.failing()
+        assert failing is not None
+        assert failing.detail == "a turn does not end"
+
+
 async def test_turn_that_takes_too_long_is_cut_off_and_counts_as_failed(
     database: Database, turns: Turns, time: VirtualTime
 ) -> None:

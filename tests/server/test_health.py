@@ -1,8 +1,15 @@
 """Alive, ready, counted."""
 
+import asyncio
+from pathlib import Path
+
 import pytest
 from fastapi import FastAPI
 
+from corral.control.loop import Done, Loop
+from corral.control.pace import Pace
+from corral.control.term import Term
+from corral.server.readiness import Readiness
 from corral.store.database import Database
 from tests.apps import ApiClient
 from tests.campus import ADMINISTRATOR, Campus, campus, made, refused
@@ -32,6 +39,40 @@ async def test_without_its_database_it_is_alive_but_not_ready(
     assert answer.headers["retry-after"] == "5"
     assert "127.0.0.1" not in problem["detail"]
     made(await visitor.get(path))
+
+
+async def test_not_ready_names_the_loop_that_fails_and_since_when(app: FastAPI, visitor: ApiClient) -> None:
+    async def turn(_: Term) -> Done:
+        raise OSError(28, "No space left on device", "/srv/secret")
+
+    loop = Loop(
+        "broken", app.state.database, turn, 60, exclusive=False, pace=Pace(60, first_delay_seconds=0.01)
+    )
+    app.state.readiness = Readiness(app.state.readiness.home, [*app.state.loops, loop])
+    task = asyncio.create_task(loop.run())
+    try:
+        async with asyncio.timeout(20):
+            while loop.failing() is None:  # noqa: ASYNC110 - its turns fail meanwhile
+                await asyncio.sleep(0.01)
+        problem = refused(await visitor.get("//readyz"), 503, "unavailable")
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    (error,) = problem["errors"]
+    assert error["field"] == "broken"
+    assert error["message"].startswith("The loop broken fails since 20")
+    assert "No space left on device" in problem["detail"]
+    assert "secret" not in str(problem)
+
+
+async def test_not_ready_while_the_data_directory_cannot_be_written(
+    app: FastAPI, visitor: ApiClient, tmp_path: Path
+) -> None:
+    app.state.readiness = Readiness(tmp_path / "gone", [])
+    problem = refused(await visitor.get("//readyz"), 503, "unavailable")
+    assert [error["field"] for error in problem["errors"]] == ["data directory"]
+    assert "The data directory cannot be written: No such file or directory." in problem["detail"]
+    made(await visitor.get("//healthz"))
 
 
 async def test_metrics_are_for_those_who_may_see_the_whole_system(campus: Campus) -> None:

@@ -16,7 +16,7 @@ import socket
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 import structlog
@@ -27,10 +27,14 @@ from corral.control.leases import Lease, LeaseLost
 from corral.control.pace import Pace
 from corral.control.term import Term
 from corral.control.timing import SystemTiming, Timing
+from corral.core.failures import in_words
 from corral.store.database import Database
 
 # The holder stops acting this part of the lease before others may take it: clocks differ in speed.
 _SLACK = 0.1
+# One failed turn may be chance, and the next one repairs it. These are not.
+FAILING_TURNS = 3
+LATE_SECONDS = 90.0
 
 log = structlog.get_logger(__name__)
 
@@ -41,6 +45,15 @@ class Done:
 
     things: int = 0
     more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """A loop that does not do its work: since when, and why in words that may be shown."""
+
+    name: str
+    since: datetime
+    detail: str
 
 
 Turn = Callable[[Term], Awaitable[Done]]
@@ -84,6 +97,9 @@ class Loop:
         self._lease: Lease | None = None
         self._term: Term | None = None
         self._lease_due = 0.0
+        self._turn_began: tuple[float, datetime] | None = None
+        self._failed: Failing | None = None
+        self._has_died = False
         self._log = log.bind(loop=self.name)
 
     def wake(self) -> None:
@@ -91,6 +107,16 @@ class Loop:
         if self._hinted_at is None:
             self._hinted_at = self._timing.now()
         self._attention.set()
+
+    def failing(self) -> Failing | None:
+        """Why it does not do its work here: turns fail one after the other, or one does not end."""
+        if self._turn_began is not None:
+            began, at = self._turn_began
+            if self._timing.now() - began >= LATE_SECONDS:
+                return Failing(self.name, at, "a turn does not end")
+        if self._failed is not None and (self._pace.failures >= FAILING_TURNS or self._has_died):
+            return self._failed
+        return None
 
     def stop(self) -> None:
         """Ends `run` after the current turn; the lease is given back."""
@@ -106,6 +132,10 @@ class Loop:
                     self._attention.clear()
                     await self._step()
             await self._give_back()
+        except Exception as error:
+            self._has_died = True
+            self._note_failure(f"it ended: {in_words(error)}")
+            raise
         finally:
             self._end_term()
             self._log.debug("loop ended")
@@ -173,6 +203,8 @@ class Loop:
         metrics.lease_held.labels(self.name).set(1)
 
     def _end_term(self) -> None:
+        if not self._has_died:
+            self._failed = None  # whoever holds the lease now says how it goes
         self._lease = self._term = None
         metrics.lease_held.labels(self.name).set(0)
 
@@ -193,6 +225,7 @@ class Loop:
         if self._hinted_at is not None:
             metrics.lag_seconds.labels(self.name).observe(started - self._hinted_at)
         self._hinted_at = None
+        self._turn_began = (started, self._database.now())
         turn = asyncio.ensure_future(self._turn(term))
         turn.add_done_callback(lambda _: self._attention.set())
         reason = ""
@@ -202,6 +235,7 @@ class Loop:
                 reason = await self._watch(term, started)
         finally:
             await _end(turn)
+            self._turn_began = None
         seconds = self._timing.now() - started
         metrics.turn_seconds.labels(self.name).observe(seconds)
         self._settle(turn, seconds, reason)
@@ -233,6 +267,7 @@ class Loop:
             self._ended("lost")
         elif turn.cancelled() or error is not None:
             delay = self._pace.failed(self._timing.now())
+            self._note_failure(reason or (in_words(error) if error else "it was cancelled"))
             self._log.error(
                 "turn failed",
                 seconds=round(seconds, 3),
@@ -244,11 +279,16 @@ class Loop:
             self._ended("failed")
         else:
             done = turn.result()
+            self._failed = None
             self._pace.succeeded(self._timing.now(), more=done.more)
             metrics.things.labels(self.name).inc(done.things)
             level = self._log.info if done.things else self._log.debug
             level("turn done", things=done.things, more=done.more, seconds=round(seconds, 3))
             self._ended("done")
+
+    def _note_failure(self, detail: str) -> None:
+        since = self._database.now() if self._failed is None else self._failed.since
+        self._failed = Failing(self.name, since, detail)
 
     def _ended(self, result: Literal["done", "failed", "lost"]) -> None:
         metrics.turns.labels(self.name, result).inc()

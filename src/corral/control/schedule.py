@@ -14,6 +14,7 @@ from corral.control.planner import Planner, PlannerGoneError, PlannerRefusedErro
 from corral.control.term import Term
 from corral.core.holds import Hold
 from corral.core.plans import Plan
+from corral.core.refusals import Unavailable
 from corral.scheduling.live import Changes, Explain, Load, MakePlan, Probe, Told
 from corral.scheduling.taken import Taken
 from corral.store.database import Database, Transaction
@@ -36,6 +37,7 @@ class Scheduler:
         self._taken = Taken()
         self._held: tuple[Hold, ...] = ()  # as the planner was told last
         self._epoch = -1
+        self._planners_lost = 0  # one after the other
         self._line = asyncio.Lock()  # what is known must stay as it was planned from until it is committed
 
     def loop(self) -> Loop:
@@ -75,15 +77,20 @@ class Scheduler:
         try:
             fed = await self._tell()
             if fed.message is None and not fed.known.waiting:
+                self._planners_lost = 0
                 return Done()
             now = self._seconds()
             plan = await self.planner.ask(MakePlan(now, fed.claims))
         except (PlannerGoneError, PlannerRefusedError) as error:
-            # It is disposable: the next turn tells a new one everything.
+            # It is disposable: the next turn tells a new one everything. If that fails too, the loop does.
             log.warning("the planner is loaded anew", because=str(error))
             await self.planner.close()
             self._known = None
+            self._planners_lost += 1
+            if self._planners_lost > 1:
+                raise _unplanned(error) from error
             return Done(more=True)
+        self._planners_lost = 0
         committed = await self._database.write(self._commit, term, plan, fed.known, read_clock())
         self._taken.note(plan, now)
         if committed != Committed():
@@ -128,3 +135,8 @@ class Scheduler:
 
     def _seconds(self) -> int:
         return int(self._database.now().timestamp())
+
+
+def _unplanned(error: PlannerGoneError | PlannerRefusedError) -> Unavailable:
+    what = "ends again and again" if isinstance(error, PlannerGoneError) else "cannot make a plan"
+    return Unavailable(f"The planner {what}.", "See the log of the server.")

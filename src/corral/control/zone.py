@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from corral.api.callers import Caller
+from corral.control.loop import Loop
 from corral.control.meter import Meter
 from corral.control.planner import Planner
 from corral.control.reconcile import Listener, Reconciler
@@ -56,6 +57,7 @@ class Zone:
         self.reconciler = Reconciler(database, zone_id, engine, kinds, listener, clock)
         self.scheduler = Scheduler(database, zone_id, planner)
         self.meter = Meter(database, zone_id, engine, samples)
+        self.loops: tuple[Loop, ...] = ()
 
     @classmethod
     async def local(
@@ -73,8 +75,8 @@ class Zone:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        loops = [self.reconciler.loop(), self.scheduler.loop(), self.meter.loop()]
-        async with running(loops):
+        self.loops = (self.reconciler.loop(), self.scheduler.loop(), self.meter.loop())
+        async with running(self.loops):
             watch = asyncio.create_task(self.reconciler.watch(), name=f"watch {self.id}")
             try:
                 yield

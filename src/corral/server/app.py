@@ -44,6 +44,7 @@ from corral.server.console_files import CONTENT_SECURITY_POLICY, install_console
 from corral.server.front import Front
 from corral.server.health import router as health_router
 from corral.server.openapi import describe
+from corral.server.readiness import Readiness
 from corral.server.routing import ByResource, lay_flat
 from corral.server.settings import Settings
 from corral.store.database import Database, Transaction
@@ -155,6 +156,7 @@ def create_app(parts: Parts) -> FastAPI:
         sweep_loop(database, files),
         flush_loop(database, [partial(access.seen.flush, database)]),
     ]
+    app.state.readiness = Readiness(settings.home, app.state.loops)
     app.add_middleware(
         Front,
         allowed_hosts=settings.allowed_hosts,
@@ -194,6 +196,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             )
             app.state.prober = zone
             await stack.enter_async_context(zone.running())
+            app.state.readiness.zone = zone
         yield
 
 

@@ -14,6 +14,7 @@ from corral.control.counted import Counted
 from corral.core.permissions import Permission
 from corral.platform.service import require_system_reader
 from corral.server.openapi import describe
+from corral.server.readiness import Readiness
 from corral.store.database import Transaction
 
 router = APIRouter(tags=["health"])
@@ -30,9 +31,16 @@ async def get_health(origin: Annotated[Origin, Anyone]) -> Health:  # noqa: ARG0
 
 
 @router.get("/readyz")
-async def get_readiness(database: Db, origin: Annotated[Origin, Anyone]) -> Health:  # noqa: ARG001
-    """The process answers and so does its database."""
+async def get_readiness(
+    request: Request,
+    database: Db,
+    origin: Annotated[Origin, Anyone],  # noqa: ARG001
+) -> Health:
+    """The database answers, the loops do their work, and the data directory can be written; else 503 and what
+    does not work, by name. What cannot be done for one workload is on its page and changes nothing here."""
     await database.read(_ask)
+    readiness: Readiness = request.app.state.readiness
+    await readiness.check()
     return Health()
 
 
