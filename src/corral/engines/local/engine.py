@@ -4,7 +4,7 @@ import asyncio
 import platform
 import socket
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -173,9 +173,12 @@ class LocalEngine:
         held = self._known.held_mib(house.ground.hardware)
         return await asyncio.to_thread(measure.everything, house, ended, live, held)
 
-    async def messages(self, after: Mapping[str, int], limit: int = 1000) -> tuple[Message, ...]:
+    async def messages(
+        self, after: Mapping[str, int], limit: int = 1000, runs: Collection[str] | None = None
+    ) -> tuple[Message, ...]:
         house = await self._open()
-        places = [(run, *self._known.place(run)) for run in self._known.told_of()]
+        chosen = [run for run in self._known.told_of() if runs is None or run in runs]
+        places = [(run, *self._known.place(run)) for run in chosen]
 
         def read() -> tuple[Message, ...]:
             found: list[Message] = []
