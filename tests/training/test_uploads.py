@@ -267,3 +267,17 @@ async def test_files_are_swept_when_no_row_speaks_of_them(campus: Campus, settin
     assert files.sweep(await campus.database.read(known_contents), 100) == 2
     assert files_of(settings) == sorted([arriving.name, kept, young["sha256"]])
     assert UploadFiles(Path("/nonexistent/uploads"), 1).sweep((), 100) == 0
+
+
+def test_what_is_no_file_of_corral_does_not_stop_the_sweep(tmp_path: Path) -> None:
+    """A directory, a pipe and a link that leads nowhere: an administrator's, they are left alone."""
+    files = UploadFiles(tmp_path, 1)
+    (tmp_path / "directory").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("nowhere")
+    for name in ("a", os.fsdecode(b"\xff"), "z"):
+        (tmp_path / name).touch()
+    for path in tmp_path.iterdir():
+        os.utime(path, (0, 0), follow_symlinks=False)
+    assert files.sweep((), 100) == 3
+    assert {path.name for path in tmp_path.iterdir()} == {".lock", "directory", "link", "pipe"}

@@ -121,12 +121,14 @@ class UploadFiles:
         if not self._directory.is_dir():
             return 0
         removed, now = 0, time.time()
-        with self._locked():
-            for entry in os.scandir(self._directory):
+        with self._locked(), os.scandir(self._directory) as entries:
+            for entry in entries:
                 if removed >= most:
                     break
                 kept = _ARRIVING_SECONDS if entry.name.startswith(_DRAFT) else _SETTLED_SECONDS
-                if entry.name in known or entry.name == _LOCK or entry.stat().st_mtime > now - kept:
+                if entry.name in known or entry.name == _LOCK or not entry.is_file(follow_symlinks=False):
+                    continue
+                if _changed_at(entry) > now - kept:
                     continue
                 Path(entry.path).unlink(missing_ok=True)
                 removed += 1
@@ -171,6 +173,13 @@ def _begins_with(path: Path, start: bytes) -> bool:
             return file.read(len(start)) == start
     except FileNotFoundError:
         return False  # whoever unpacks it will say so
+
+
+def _changed_at(entry: os.DirEntry[str]) -> float:
+    try:
+        return entry.stat(follow_symlinks=False).st_mtime
+    except FileNotFoundError:  # an upload that was refused meanwhile
+        return time.time()
 
 
 _LOCK = ".lock"

@@ -82,7 +82,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "engines/local/workspaces.py": ("chmod mkdir os.mkdir os.rename os.scandir", DATA),
     "training/given_routes.py": ("exists", "an archive, in a directory of Corral's own"),
     "training/secrets.py": ("exists", SQL),
-    "training/upload_files.py": ("is_dir mkdir open os.scandir stat tempfile.mkstemp unlink", DATA),
+    "training/upload_files.py": ("is_dir is_file mkdir open os.scandir stat tempfile.mkstemp unlink", DATA),
     "training/uploads.py": ("exists", SQL),
 }
 

@@ -369,19 +369,7 @@ class TestRemoving:
         assert names(tree / user_files.REMOVING) == []
 
 
-class TestGiving:
-    @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-    def test_everything_changes_hands_and_links_are_not_followed(self, tree: Path, root: int) -> None:
-        (tree / "a").mkdir()
-        (tree / "a" / "link").symlink_to(tree.parent / "beside" / "secret")
-        dig(root, 100)
-        user_files.give(root, 4321, 4322)
-        owners = {(entry.status.st_uid, entry.status.st_gid) for entry in user_files.walk(root)}
-        assert owners == {(4321, 4322)}
-        assert (tree.stat().st_uid, tree.stat().st_gid) == (4321, 4322)
-        assert (tree.parent / "beside" / "secret").stat().st_uid == 0
-        user_files.remove(root, LONG_NAME)
-
+class TestMaking:
     def test_made_directory_has_its_mode_whatever_the_umask(self, root: int) -> None:
         before = os.umask(0o077)
         try:

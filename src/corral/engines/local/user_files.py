@@ -1,4 +1,4 @@
-"""Files below directories that users can write to: the only module that opens, walks, gives or removes them.
+"""Files below directories that users can write to: the only module that opens, walks or removes them.
 
 Work may run while we look, and exchange anything for anything at any moment. So every step goes from an open
 directory to the next and follows no link (`openat2`, see `kernel.open_beneath`); only regular files are read,
@@ -194,13 +194,6 @@ def walk(directory: int, most: int | None = None, *, open_up: bool = False) -> I
                     current = above
     finally:
         os.close(current)
-
-
-def give(directory: int, uid: int, gid: int) -> None:
-    """Makes a whole tree somebody's, itself last. Nobody but us may be able to reach it until then."""
-    for entry in walk(directory):
-        os.chown(entry.name, uid, gid, dir_fd=entry.parent, follow_symlinks=False)
-    os.fchown(directory, uid, gid)
 
 
 def remove(directory: int, name: str) -> bool:
