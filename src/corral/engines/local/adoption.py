@@ -29,16 +29,19 @@ def find_attempts(house: House) -> Found:
     for name in house.shelf.attempts():
         try:
             spec = house.shelf.read_spec(name)
-        except ValueError:
-            continue
-        directory = house.shelf.directory(name)
-        ended = (directory / layout.exit_name(0)).exists()
-        if not ended and not (directory / layout.BEGUN).exists() and house.shelf.withdraw(name):
-            continue
-        found.here.append(spec)
-        indices = range(len(spec.replicas))
-        found.forgotten[name] = {index for index in indices if house.shelf.forgotten(name, index)}
+            if _was_begun(house, name):
+                indices = range(len(spec.replicas))
+                found.forgotten[name] = {index for index in indices if house.shelf.forgotten(name, index)}
+                found.here.append(spec)
+        except (OSError, ValueError):
+            continue  # it is told of as foreign, and left alone
     return found
+
+
+def _was_begun(house: House, name: str) -> bool:
+    directory = house.shelf.directory(name)
+    ended = (directory / layout.exit_name(0)).exists()
+    return ended or (directory / layout.BEGUN).exists() or not house.shelf.withdraw(name)
 
 
 def find_foreign(house: House, known: Mapping[str, int]) -> tuple[Foreign, ...]:
@@ -50,9 +53,12 @@ def find_foreign(house: House, known: Mapping[str, int]) -> tuple[Foreign, ...]:
     for name in house.shelf.attempts():
         if name in known:
             continue
-        holder = locks.holder(house.shelf.directory(name))
+        holder = None
+        with contextlib.suppress(OSError):  # a stray file, or closed to us
+            holder = locks.holder(house.shelf.directory(name))
         who = "" if holder is None else f"; process {holder} holds it"
         told.append(Foreign(f"run/{name}", f"a directory that is not that of a known attempt{who}"))
+    told += [Foreign(f"gone/{name}", f"cannot be read: {why}") for name, why in house.shelf.strays()]
     doors = {layout.door_group_name(attempt) for attempt in known}
     groups = doors | {
         layout.group_name(attempt, index) for attempt, count in known.items() for index in range(count)
@@ -65,24 +71,17 @@ def find_foreign(house: House, known: Mapping[str, int]) -> tuple[Foreign, ...]:
     return tuple(told)
 
 
-def discard(house: House, workload: str) -> set[str]:
-    """Removes workspace and output of a workload; returns its attempts."""
-    removed = set()
-    for spec in house.shelf.gone_specs():
-        if spec.workload == workload:
-            workspace = Path(spec.workspace)
-            if workspace.parent == house.workspaces.root:
-                house.workspaces.remove(workspace.name)
-                house.runtimes.remove(workspace.name)
-            house.shelf.discard(spec.attempt)
-            removed.add(spec.attempt)
-    return removed
+def find_discarded(house: House, workload: str) -> tuple[Spec, ...]:
+    """The attempts of a workload of which output is kept."""
+    return tuple(spec for spec in house.shelf.gone_specs() if spec.workload == workload)
 
 
 def _groups(house: House) -> list[Path]:
     directories = house.bases.directories
     base = directories.get("unified") or directories.get("memory")
-    return [] if base is None else [path for path in Path(base).iterdir() if path.is_dir()]
+    with contextlib.suppress(OSError):
+        return [] if base is None else [path for path in Path(base).iterdir() if path.is_dir()]
+    return []
 
 
 def _processes(group: Path) -> int:

@@ -4,6 +4,8 @@ import asyncio
 import time
 from pathlib import Path
 
+from corral.core.failures import in_words
+from corral.core.steps import Step
 from corral.engines.interface import Run, RunPhase
 from corral.engines.local import layout, locks, records, runs
 from corral.engines.local.dialled import Dials
@@ -15,8 +17,9 @@ from corral.engines.local.spec import Spec
 from corral.engines.local.told import Told
 
 _LOOK_AGAIN_SECONDS = 0.2
-_FIRST_WORD_SECONDS = 5
-_EMPTY_SECONDS = 5
+_LONGEST_REST_SECONDS = 30.0
+_FIRST_WORD_SECONDS = 2
+_EMPTY_SECONDS = 1
 _EMPTY_PAUSE_SECONDS = 0.01
 
 
@@ -29,9 +32,11 @@ class KnownAttempt:
         self.forgotten: set[int] = set()
         self.link: Link | None = None
         self.dials = Dials(directory)
+        self.troubles: dict[Step, str] = {}  # in words
         self._told = told
         self._heard = asyncio.Event()
         self._following: asyncio.Task[None] | None = None
+        self._loop = asyncio.get_running_loop()
 
     @property
     def ended(self) -> bool:
@@ -61,6 +66,8 @@ class KnownAttempt:
             {heard, self._following}, timeout=_FIRST_WORD_SECONDS, return_when=asyncio.FIRST_COMPLETED
         )
         heard.cancel()
+        if not self._heard.is_set() and not self._following.done():
+            self.troubles[Step.FOLLOW] = "its supervisor does not answer"
 
     async def close(self) -> None:
         if self.link is not None:
@@ -77,18 +84,33 @@ class KnownAttempt:
                     self._tell(index, runs.from_record(self.spec, index, record, _now()))
 
     async def _follow(self) -> None:
+        rest = _LOOK_AGAIN_SECONDS
         while True:
-            # First the lock, then the records: who has let go of the lock has written them before.
-            alive = locks.holder(self.directory) is not None
-            self.read_endings()
+            try:
+                went_on = await self._look()
+                self.troubles.pop(Step.FOLLOW, None)
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                self.troubles[Step.FOLLOW] = in_words(error, with_names=True)
+                went_on = False
             if self.ended:
                 return
-            if not alive:
-                if await asyncio.to_thread(self._record_loss):
-                    continue
-            elif await self._listen():
-                continue
-            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+            rest = _LOOK_AGAIN_SECONDS if went_on else min(rest * 1.5, _LONGEST_REST_SECONDS)
+            if not went_on:
+                await asyncio.sleep(rest)
+
+    async def _look(self) -> bool:
+        """Whether something was learnt, so that it is worth to look again at once."""
+        # First the lock, then the records: who has let go of the lock has written them before.
+        alive = locks.holder(self.directory) is not None
+        self.read_endings()
+        if self.ended:
+            return True
+        if alive:
+            return await self._listen()
+        if not self.directory.exists():
+            # Its supervisor may live on, without a place for its records.
+            return await self._listen() or await asyncio.to_thread(self._tell_vanished)
+        return await asyncio.to_thread(self._record_loss)
 
     async def _listen(self) -> bool:
         """Until the supervisor hangs up; False if it cannot be reached."""
@@ -110,11 +132,27 @@ class KnownAttempt:
             if replica["phase"] != RunPhase.ENDED:
                 self._tell(index, runs.from_state(self.spec, index, replica))
         self.read_endings()
+        self.troubles.pop(Step.FOLLOW, None)
         self._heard.set()
 
     def _tell(self, index: int, run: Run) -> None:
         if index not in self.forgotten:
             self._told.tell(run)
+
+    def _tell_vanished(self) -> bool:
+        """Its directory is gone, and nobody answers: nothing can be written down, and nothing may be left."""
+        for index in range(len(self.spec.replicas)):
+            if not _empty(self.group(index)):
+                return False
+        for index, replica in enumerate(self.spec.replicas):
+            before = self._told.get(replica.run)
+            lost = runs.lost_record(
+                replica.run, runs.LOST_BY_REMOVAL, None if before is None else before.started, _now()
+            )
+            self._loop.call_soon_threadsafe(
+                self._tell, index, runs.from_record(self.spec, index, lost, _now())
+            )
+        return True
 
     def _record_loss(self) -> bool:
         """Nobody supervises it and nothing says how it ended. Only when nothing of it is left is it lost."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from corral.core.refusals import Conflict, Unavailable
 from corral.engines.local.attempts import KnownAttempt
-from corral.engines.local.link import Link
+from corral.engines.local.link import COMMAND_SECONDS, Link
 
 _LINK_SECONDS = 5.0
 _LINK_PAUSE_SECONDS = 0.02
@@ -20,7 +20,7 @@ async def command(known: KnownAttempt, do: str, indices: list[int], arguments: M
         if link is None:
             return
         try:
-            await link.command(do, replicas=indices, **arguments)
+            await link.command(do, {"replicas": indices, **arguments}, COMMAND_SECONDS)
         except Unavailable:
             if last_try:
                 raise
@@ -34,7 +34,7 @@ async def visit(run: str, place: tuple[KnownAttempt, int] | None, do: str, **arg
         known, index = place
         link = await _linked(known)
         if link is not None and not known.replica_ended(index):
-            _, descriptors = await link.command(do, replica=index, **arguments)
+            _, descriptors = await link.command(do, {"replica": index, **arguments})
             return descriptors
     raise Conflict(f"{run} has ended: nothing runs in it.", "See what is running: corral ps")
 

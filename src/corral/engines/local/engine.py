@@ -1,6 +1,7 @@
 """The local engine: starts supervisors, follows them, and finds them again after a restart."""
 
 import asyncio
+import contextlib
 import platform
 import socket
 import time
@@ -8,7 +9,9 @@ from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequen
 from contextlib import ExitStack
 from pathlib import Path
 
-from corral.engines.interface import Cursor, Foreign, Inventory, Observation, RunPhase, Start
+from corral.core.failures import in_words
+from corral.core.steps import Step
+from corral.engines.interface import Cursor, Foreign, Inventory, Observation, RunPhase, Start, Trouble
 from corral.engines.local import adoption, carrying, commanding, measure, runs
 from corral.engines.local.attempts import KnownAttempt
 from corral.engines.local.house import House, Settings, build_house
@@ -17,6 +20,8 @@ from corral.engines.local.nurseries import Nursery
 from corral.engines.local.outputs import find_output, read_messages
 from corral.engines.local.people import FIRST_UID, TooManyPeople
 from corral.engines.local.reach import LocalSession
+from corral.engines.local.removing import Remover
+from corral.engines.local.sandbox import Mode
 from corral.engines.local.starting import attempt_of, find_refusal
 from corral.engines.local.workspaces import BadUpload
 from corral.engines.reports import Counters, LogChunk, Message, Usage
@@ -72,6 +77,7 @@ class LocalEngine:
         self._foreign: tuple[Foreign, ...] = ()
         self._opening = asyncio.Lock()
         self._starts = asyncio.Semaphore(STARTS_AT_A_TIME)
+        self._remover = Remover()
         self._house: House | None = None
 
     async def close(self) -> None:
@@ -87,12 +93,12 @@ class LocalEngine:
 
     async def observe(self, after: Cursor | None = None) -> Observation:
         house = await self._open()
-        observed = self._told.observe(after, self._foreign)
+        observed = self._told.observe(after, self._foreign, self._troubles(house))
         if not observed.complete:
             return observed
         known = {name: len(known.spec.replicas) for name, known in self._known.here.items()}
         self._foreign = await asyncio.to_thread(adoption.find_foreign, house, known)
-        return self._told.observe(None, self._foreign)
+        return self._told.observe(None, self._foreign, self._troubles(house))
 
     async def wait(self, after: Cursor | None, seconds: float) -> None:
         await self._open()
@@ -125,9 +131,10 @@ class LocalEngine:
                 continue
             name, index = self._known.place(run)
             known = self._known.here[name]
+            was_last = await asyncio.to_thread(house.shelf.forget, known.spec, index)
             known.forgotten.add(index)
             self._told.forget(run)
-            if await asyncio.to_thread(house.shelf.forget, known.spec, index):
+            if was_last:
                 await known.close()
                 self._known.leave(name)
 
@@ -136,7 +143,7 @@ class LocalEngine:
         live = self._known.workloads()
         for workload in workloads:
             if workload not in live:
-                self._known.discard(await asyncio.to_thread(adoption.discard, house, workload))
+                self._known.discard(await self._remove(house, workload))
 
     async def logs(self, run: str, after: int, limit: int) -> LogChunk:
         house = await self._open()
@@ -166,12 +173,15 @@ class LocalEngine:
         for run in list(self._known.told_of() if runs is None else runs):
             if (place := self._known.live(run)) is not None:
                 known, index = place
-                known.dials.write_down()
+                with contextlib.suppress(OSError):  # a full disk: the next sample has it
+                    known.dials.write_down()
                 live[run] = measure.Live(known.group(index), known.spec, index, known.directory)
             elif (told := self._told.get(run)) is not None:
                 ended[run] = told.usage or Counters()
         held = self._known.held_mib(house.ground.hardware)
-        return await asyncio.to_thread(measure.everything, house, ended, live, held)
+        usage, went = await asyncio.to_thread(measure.everything, house, ended, live, held)
+        self._known.note(Step.MEASURE, went)
+        return usage
 
     async def messages(
         self, after: Mapping[str, int], limit: int = 1000, runs: Collection[str] | None = None
@@ -180,16 +190,23 @@ class LocalEngine:
         chosen = [run for run in self._known.told_of() if runs is None or run in runs]
         places = [(run, *self._known.place(run)) for run in chosen]
 
-        def read() -> tuple[Message, ...]:
+        def read() -> tuple[tuple[Message, ...], dict[str, str | None]]:
             found: list[Message] = []
+            went: dict[str, str | None] = {}
             for run, name, index in places:
                 directory = house.shelf.directory(name)
-                found += read_messages(directory, run, index, after.get(run, 0), limit - len(found))
+                try:
+                    found += read_messages(directory, run, index, after.get(run, 0), limit - len(found))
+                    went.setdefault(name, None)
+                except (OSError, ValueError, KeyError, TypeError) as error:
+                    went[name] = in_words(error, with_names=True)
                 if len(found) >= limit:
                     break
-            return tuple(found)
+            return tuple(found), went
 
-        return await asyncio.to_thread(read)
+        messages, went = await asyncio.to_thread(read)
+        self._known.note(Step.OUTPUT, went)
+        return messages
 
     async def execute(self, run: str, command: Sequence[str], terminal: Terminal | None = None) -> Session:
         await self._open()
@@ -229,6 +246,22 @@ class LocalEngine:
             self._house = house
             return house
 
+    def _troubles(self, house: House) -> tuple[Trouble, ...]:
+        """Of single workloads, and what keeps everybody from starting."""
+        problem = house.people.problem() if house.ground.mode == Mode.ROOT else None
+        everybody = () if problem is None else (Trouble(Step.START, problem),)
+        return (*everybody, *self._known.troubles())
+
+    async def _remove(self, house: House, workload: str) -> set[str]:
+        """Workspace and output of a workload; returns its attempts."""
+        specs = await asyncio.to_thread(adoption.find_discarded, house, workload)
+        for name in {Path(spec.workspace).name for spec in specs if house.is_workspace(spec.workspace)}:
+            await self._remover.remove(house.workspaces.root, name)
+            await asyncio.to_thread(house.runtimes.remove, name)
+        for spec in specs:
+            await asyncio.to_thread(house.shelf.discard, spec.attempt)
+        return {spec.attempt for spec in specs}
+
     def _accept(
         self, house: House, name: str, starts: Sequence[Start]
     ) -> tuple[KnownAttempt, Sequence[Start], str | None]:
@@ -250,9 +283,12 @@ class LocalEngine:
         self, house: House, known: KnownAttempt, starts: Sequence[Start], refusal: str | None
     ) -> None:
         async with self._starts:
-            problem = await asyncio.to_thread(
-                carrying.carry_out, house, self._nursery, known.spec, starts, refusal
-            )
+            try:
+                problem = await asyncio.to_thread(
+                    carrying.carry_out, house, self._nursery, known.spec, starts, refusal
+                )
+            except OSError as error:
+                problem = f"could not be started: {in_words(error)}"
         if problem is not None:
             self._tell_refused(known, problem)
         else:

@@ -42,6 +42,10 @@ class House:
     ground: Ground
     leftovers: tuple[str, ...] = ()  # what could not be removed
 
+    def is_workspace(self, path: str) -> bool:
+        """Not that of an attempt that was refused: it has none."""
+        return Path(path).parent == self.workspaces.root
+
     @property
     def inventory(self) -> Inventory:
         hardware = self.ground.hardware

@@ -1,10 +1,11 @@
 """What this engine knows: attempts that are here, those that are gone, and the runs of both."""
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from corral.core.refusals import NotFound
-from corral.engines.interface import RunPhase, Start
+from corral.core.steps import Step
+from corral.engines.interface import RunPhase, Start, Trouble
 from corral.engines.local.attempts import KnownAttempt
 from corral.engines.local.hardware import Hardware
 from corral.engines.local.spec import Spec
@@ -79,6 +80,22 @@ class KnownRuns:
 
     def workloads(self) -> set[str]:
         return {known.spec.workload for known in self.here.values()}
+
+    def troubles(self) -> tuple[Trouble, ...]:
+        return tuple(
+            Trouble(step, detail, known.spec.workload)
+            for known in self.here.values()
+            for step, detail in known.troubles.items()
+        )
+
+    def note(self, step: Step, went: Mapping[str, str | None]) -> None:
+        """How it went with attempts: why it could not be done, or None."""
+        for name, problem in went.items():
+            known = self.here.get(name)
+            if known is not None and problem is not None:
+                known.troubles[step] = problem
+            elif known is not None:
+                known.troubles.pop(step, None)
 
     def _remember(self, spec: Spec) -> None:
         self._places |= {replica.run: (spec.attempt, index) for index, replica in enumerate(spec.replicas)}

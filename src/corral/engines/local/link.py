@@ -6,12 +6,13 @@ import itertools
 import json
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from corral.core.refusals import Conflict, Unavailable
 
 ANSWER_SECONDS = 20
+COMMAND_SECONDS = 5  # to be told to go takes no time: who does not answer is stopped
 _MOST_DESCRIPTORS = 8
 _INT_BYTES = array.array("i").itemsize
 
@@ -29,17 +30,20 @@ class Link:
         self._buffer = bytearray()
         self._descriptors: list[int] = []
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        # Never waits: where a supervisor that is stopped accepts nobody, the line is full some day.
+        self._socket.setblocking(False)
         try:
             self._socket.connect(str(path))
         except OSError:
             self._socket.close()
             raise
-        self._socket.setblocking(False)
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._socket, self._read)
         self.open = True
 
-    async def command(self, do: str, **arguments: object) -> tuple[dict[str, object], list[int]]:
+    async def command(
+        self, do: str, arguments: Mapping[str, object], within_seconds: float = ANSWER_SECONDS
+    ) -> tuple[dict[str, object], list[int]]:
         """The answer and the descriptors that came with it, which the caller closes."""
         if not self.open:
             raise _unavailable()
@@ -47,8 +51,8 @@ class Link:
         answer = self._answers[number] = self._loop.create_future()
         line = json.dumps({"version": 1, "id": number, "do": do, **arguments}).encode() + b"\n"
         try:
-            await self._loop.sock_sendall(self._socket, line)
-            async with asyncio.timeout(ANSWER_SECONDS):
+            async with asyncio.timeout(within_seconds):
+                await self._loop.sock_sendall(self._socket, line)
                 content, descriptors = await answer
         except (OSError, TimeoutError) as error:
             raise _unavailable() from error

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corral.accelerators import nvidia
+from corral.core.failures import in_words
 from corral.engines.local import tally
 from corral.engines.local.groups import Group
 from corral.engines.local.hardware import Hardware
@@ -39,18 +40,22 @@ class Live:
 
 def everything(
     house: House, ended: Mapping[str, Counters], live: Mapping[str, Live], held_mib: Mapping[str, int]
-) -> Usage:
-    """One sample of runs, the machine and its devices."""
+) -> tuple[Usage, dict[str, str | None]]:
+    """One sample of runs, the machine and its devices; and how it went with each attempt."""
     hardware = house.ground.hardware
     devices = device_use(hardware, held_mib)
     by_name = {device.device: device for device in devices}
     counters = dict(ended)
+    went: dict[str, str | None] = {}
     for run, one in live.items():
-        of_devices = _use_of_held(one.spec.replicas[one.index].held, by_name)
-        counters[run] = replace(counters_from(one.counters()), **of_devices)
-    return Usage(
-        time.time_ns() // 1000, counters, {hardware.node.name: node_use(house.settings.data)}, devices
-    )
+        try:
+            of_devices = _use_of_held(one.spec.replicas[one.index].held, by_name)
+            counters[run] = replace(counters_from(one.counters()), **of_devices)
+            went.setdefault(one.spec.attempt, None)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            went[one.spec.attempt] = in_words(error, with_names=True)
+    nodes = {hardware.node.name: node_use(house.settings.data)}
+    return Usage(time.time_ns() // 1000, counters, nodes, devices), went
 
 
 def _use_of_held(held: Held, devices: Mapping[str, DeviceUsage]) -> dict[str, int | None]:

@@ -7,6 +7,7 @@ from corral.engines.reports import Counters
 
 LOST_BY_RESTART = "the machine was restarted"
 LOST_BY_KILL = "its supervisor was killed"
+LOST_BY_REMOVAL = "its directory in run/ was removed"
 
 
 def starting(spec: Spec, index: int) -> Run:

@@ -5,6 +5,7 @@ gone/<attempt>/   the same afterwards, with the output only; emptied when the wo
                   kept as a tombstone: what has run does not run again
 """
 
+import contextlib
 import errno
 import os
 import shutil
@@ -13,6 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from corral.core.failures import in_words
 from corral.engines.local import layout, locks, records
 from corral.engines.local.spec import Spec, spec_from
 
@@ -76,6 +78,8 @@ class Shelf:
     def forget(self, spec: Spec, index: int) -> bool:
         """True if this was the last of its attempt, which is gone now."""
         directory = self.run / spec.attempt
+        if not directory.exists():
+            return True  # somebody removed it: nothing is left to keep
         (directory / layout.forgotten_name(index)).touch(mode=0o600)
         shutil.rmtree(directory / layout.said_name(index), ignore_errors=True)
         if not all((directory / layout.forgotten_name(each)).exists() for each in range(len(spec.replicas))):
@@ -88,10 +92,22 @@ class Shelf:
         return (self.run / attempt / layout.forgotten_name(index)).exists()
 
     def gone_specs(self) -> Iterator[Spec]:
-        """Attempts that are gone and of which output is kept."""
+        """Attempts that are gone and of which output is kept; what cannot be read is not among them."""
         for path in self.gone.iterdir():
-            if (path / layout.SPEC).exists():
-                yield _read_spec(path)
+            with contextlib.suppress(OSError, ValueError):
+                if (path / layout.SPEC).exists():
+                    yield _read_spec(path)
+
+    def strays(self) -> Iterator[tuple[str, str]]:
+        """What lies among those that are gone and is not one: name and reason."""
+        for path in self.gone.iterdir():
+            try:
+                if path.is_dir() and (path / layout.SPEC).exists():
+                    _read_spec(path)
+                elif not path.is_dir():
+                    yield path.name, "not a directory"
+            except (OSError, ValueError) as error:
+                yield path.name, in_words(error) if isinstance(error, OSError) else str(error)
 
     def discard(self, attempt: str) -> None:
         """The output goes, the tombstone stays."""
@@ -106,11 +122,12 @@ class Shelf:
     def tidy(self) -> None:
         """Removes what an interrupted intent left, and tombstones that nobody asks for any more."""
         for path in self.run.glob(f"{_NEW}*"):
-            shutil.rmtree(path)
+            shutil.rmtree(path, ignore_errors=True)
         oldest = time.time() - _TOMBSTONE_SECONDS
         for path in self.gone.iterdir():
-            if not any(path.iterdir()) and path.stat().st_mtime < oldest:
-                path.rmdir()
+            with contextlib.suppress(OSError):  # a stray file, or one that cannot be read: it is left alone
+                if not any(path.iterdir()) and path.stat().st_mtime < oldest:
+                    path.rmdir()
 
 
 def _read_spec(directory: Path) -> Spec:

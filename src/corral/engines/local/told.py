@@ -2,7 +2,7 @@
 
 import asyncio
 
-from corral.engines.interface import Cursor, Foreign, Observation, Run
+from corral.engines.interface import Cursor, Foreign, Observation, Run, Trouble
 from corral.engines.local import runs
 
 
@@ -38,12 +38,14 @@ class Told:
         for event in self._waiting:
             event.set()
 
-    def observe(self, after: Cursor | None, foreign: tuple[Foreign, ...]) -> Observation:
+    def observe(
+        self, after: Cursor | None, foreign: tuple[Foreign, ...], troubles: tuple[Trouble, ...] = ()
+    ) -> Observation:
         if after is None or not self._knows(after):
-            return Observation(self._cursor, True, tuple(self._runs.values()), foreign)
+            return Observation(self._cursor, True, tuple(self._runs.values()), foreign, troubles)
         del self._changes[: after.sequence - self._dropped]
         self._dropped = after.sequence
-        return Observation(self._cursor, False, tuple(self._changes), foreign)
+        return Observation(self._cursor, False, tuple(self._changes), foreign, troubles)
 
     async def wait(self, after: Cursor | None, seconds: float) -> None:
         changed = asyncio.Event()
