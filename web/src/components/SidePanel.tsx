@@ -22,7 +22,10 @@ export function SidePanel({ title, subtitle, avatar, onClose, children }: { titl
       aria-label={title}
       tabIndex={-1}
       onKeyDown={(event) => {
-        if (event.key === 'Escape' && !event.defaultPrevented) onClose();
+        if (event.key !== 'Escape' || event.defaultPrevented) return;
+        // Closing may ask a question, which the same key must not answer.
+        event.stopPropagation();
+        onClose();
       }}
     >
       <div className="side-panel-head">

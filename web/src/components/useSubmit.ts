@@ -1,12 +1,21 @@
 import type { FormInstance } from 'antd';
-import { useCallback, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { ApiError, formFields } from '../api/errors';
+import { standing, useUnsaved } from './unsaved';
+
+/** Whether an answer means that what stands in the form is kept now; false for a form that changes nothing. */
+type Saves<Result> = false | ((result: Result) => boolean);
 
 /**
  * Sends a form once. Field problems go to their fields; the rest is kept in `error` for a
- * ProblemNotice above the form.
+ * ProblemNotice above the form. What was typed and not sent is not left without a question.
  */
-export function useSubmit<Values, Result>(form: FormInstance, send: (values: Values) => Promise<Result>, then?: (result: Result) => void) {
+export function useSubmit<Values, Result>(form: FormInstance, send: (values: Values) => Promise<Result>, then?: (result: Result) => void, saves: Saves<Result> = always) {
+  const began = useRef('');
+  useEffect(() => {
+    began.current = standing(form.getFieldsValue(true));
+  }, [form]);
+  useUnsaved(() => saves !== false && standing(form.getFieldsValue(true)) !== began.current);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const submit = useCallback(
@@ -15,7 +24,11 @@ export function useSubmit<Values, Result>(form: FormInstance, send: (values: Val
       setError(null);
       try {
         const result = await send(values);
+        const kept = saves !== false && saves(result);
+        if (kept) began.current = standing(form.getFieldsValue(true));
         then?.(result);
+        // It may have emptied the form for the next one.
+        if (kept) began.current = standing(form.getFieldsValue(true));
       } catch (problem) {
         if (!(problem instanceof ApiError)) throw problem;
         const fields = formFields(problem);
@@ -27,7 +40,9 @@ export function useSubmit<Values, Result>(form: FormInstance, send: (values: Val
         setBusy(false);
       }
     },
-    [form, send, then],
+    [form, send, then, saves],
   );
   return { submit, busy, error, clear: () => setError(null) };
 }
+
+const always = (): boolean => true;

@@ -1,10 +1,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
+import { Outlet, useBlocker, useNavigate, useRouterState, type ShouldBlockFn } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { followChanges } from '../api/live';
 import { hasPermission, sessionQuery, useSession } from '../api/session';
 import { Dialog } from '../components/Dialog';
+import { closesForms, hasUnsaved } from '../components/unsaved';
 import { pages } from '../pages/registry';
 import { LostBanner } from './LiveSign';
 import { Menu } from './Menu';
@@ -13,6 +14,9 @@ import { ShellContext } from './shell-context';
 
 const loadPalette = () => import('./CommandPalette');
 const CommandPalette = lazy(loadPalette);
+const loadQuestion = () => import('./UnsavedQuestion');
+const UnsavedQuestion = lazy(loadQuestion);
+const losesEdits: ShouldBlockFn = ({ current, next }) => closesForms(current, next) && hasUnsaved();
 
 /** The signed-in console: left menu, page, palette, event stream. Leaves for the login page when the session ends. */
 export default function Shell() {
@@ -38,6 +42,7 @@ function SignedIn({ user }: { user: string }) {
   usePaletteKey(shell.openPalette);
   useCodeAhead();
   useEffect(() => followChanges(user, queries), [user, queries]);
+  const leaving = useBlocker({ shouldBlockFn: losesEdits, enableBeforeUnload: hasUnsaved, withResolver: true });
   const [menuPath, setMenuPath] = useState(path);
   if (menuPath !== path) {
     // Choosing a page in the phone's menu closes it.
@@ -64,6 +69,11 @@ function SignedIn({ user }: { user: string }) {
           <CommandPalette onClose={() => setOpen(null)} />
         </Suspense>
       )}
+      {leaving.status === 'blocked' && (
+        <Suspense>
+          <UnsavedQuestion onDiscard={leaving.proceed} onKeep={leaving.reset} />
+        </Suspense>
+      )}
     </ShellContext>
   );
 }
@@ -75,7 +85,7 @@ function useCodeAhead(): void {
     const fetchAll = () => {
       const allowed = pages.filter((page) => !page.permission || hasPermission(session, page.permission));
       // What fails here is fetched again, and its failure shown, when it is opened.
-      for (const load of [loadPalette, ...allowed.map((page) => page.load)]) load().catch(() => undefined);
+      for (const load of [loadPalette, loadQuestion, ...allowed.map((page) => page.load)]) load().catch(() => undefined);
     };
     // Safari has no idle callback.
     const timer = setTimeout(() => ('requestIdleCallback' in window ? requestIdleCallback(fetchAll, { timeout: 5000 }) : fetchAll()), 1000);

@@ -1,4 +1,3 @@
-import { useState } from 'react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
@@ -8,6 +7,7 @@ import { checklistQuery, peopleSummaryQuery } from '../../api/platform';
 import { AsCommand } from '../../components/AsCommand';
 import { AnswerLine, Page, Section } from '../../components/Page';
 import { SkeletonAnswer } from '../../components/States';
+import { useUrlState } from '../../shell/url-state';
 import { pages } from '../registry';
 import { Checklist } from './Checklist';
 import { useChecklistWords } from './checklist-words';
@@ -19,7 +19,8 @@ import { NameOrganisation } from './NameOrganisation';
 export function AdminHome() {
   const { t } = useTranslation();
   const session = useSession();
-  const [naming, setNaming] = useState(false);
+  const [{ edit }, change] = useUrlState();
+  const setNaming = (open: boolean) => change({ edit: open ? 'name' : undefined });
   const auditPage = pages.find((page) => page.key === 'auditLog');
   return (
     <Page
@@ -29,7 +30,7 @@ export function AdminHome() {
       answer={<Answer />}
       actions={<AsCommand cli="corral settings checklist" api="GET /api/v1/checklist" />}
       rail={hasPermission(session, 'system.read') && <Machine />}
-      panel={naming && <NameOrganisation onClose={() => setNaming(false)} />}
+      panel={edit === 'name' && <NameOrganisation onClose={() => setNaming(false)} />}
     >
       <Section title={t('home.admin.checklist')} note={t('home.admin.checklistNote')}>
         <Checklist onNameOrganisation={() => setNaming(true)} />

@@ -8,6 +8,7 @@ import { useRoleName } from '../../components/role-name';
 import { Notice } from '../../components/States';
 import { useFormat } from '../../i18n/format';
 import { useGo } from '../../shell/go';
+import { useUrlState } from '../../shell/url-state';
 import { useLiveCounts } from '../work/live-counts';
 import { JoinPanel } from './JoinPanel';
 
@@ -15,7 +16,9 @@ import { JoinPanel } from './JoinPanel';
 export function UserHome() {
   const { t } = useTranslation();
   const me = useMe();
-  const [joining, setJoining] = useState(false);
+  const [{ edit }, change] = useUrlState();
+  const joining = edit === 'join';
+  const setJoining = (open: boolean) => change({ edit: open ? 'join' : undefined });
   const [joined, setJoined] = useState<string | null>(null);
   const live = useLiveCounts({ user_id: me.id });
   const names = me.organisations.map((one) => one.name).join(', ');

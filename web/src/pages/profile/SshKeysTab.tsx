@@ -14,13 +14,16 @@ import { SidePanel } from '../../components/SidePanel';
 import { EmptyState, ErrorState, ProblemNotice, SkeletonAnswer } from '../../components/States';
 import { useSubmit } from '../../components/useSubmit';
 import { useFormat } from '../../i18n/format';
+import { useUrlState } from '../../shell/url-state';
 import type { TabProps } from './ProfilePage';
 
 /** SSH public keys of the account. */
 export function SshKeysTab(frame: TabProps) {
   const { t } = useTranslation();
   const queries = useQueryClient();
-  const [adding, setAdding] = useState(false);
+  const [{ edit }, change] = useUrlState();
+  const adding = edit === 'new';
+  const setAdding = (open: boolean) => change({ edit: open ? 'new' : undefined });
   const [removing, setRemoving] = useState<SshKey | null>(null);
   const sshKeys = useQuery({ queryKey: keys.mySshKeys, queryFn: async () => (await body(client.GET('/api/v1/me/ssh-keys'))).items });
   const rows = sshKeys.data;

@@ -14,6 +14,7 @@ import { SidePanel } from '../../components/SidePanel';
 import { usePermissionWords } from '../../components/permission-words';
 import { EmptyState, ErrorState, SkeletonAnswer } from '../../components/States';
 import { useFormat } from '../../i18n/format';
+import { useUrlState } from '../../shell/url-state';
 import type { TabProps } from './ProfilePage';
 import { TokenForm } from './TokenForm';
 
@@ -22,7 +23,9 @@ export function TokensTab(frame: TabProps) {
   const { t } = useTranslation();
   const { moment } = useFormat();
   const queries = useQueryClient();
-  const [making, setMaking] = useState(false);
+  const [{ edit }, change] = useUrlState();
+  const making = edit === 'new';
+  const setMaking = (open: boolean) => change({ edit: open ? 'new' : undefined });
   const [secret, setSecret] = useState<string | null>(null);
   const [revoking, setRevoking] = useState<Token | null>(null);
   const tokens = useQuery({ queryKey: keys.myTokens, queryFn: async () => (await body(client.GET('/api/v1/me/tokens'))).items });

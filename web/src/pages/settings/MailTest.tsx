@@ -28,6 +28,7 @@ export function MailTest({ settings, changed }: { settings: MailSettings; change
       setTaken({ to, at: tested_at });
       void queries.invalidateQueries({ queryKey: keys.checklist });
     },
+    false,
   );
   const hindrance = !settings.host ? t('settings.testNoServer') : changed ? t('settings.testFirst') : null;
   return (

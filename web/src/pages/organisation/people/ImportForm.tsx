@@ -15,6 +15,8 @@ interface Values {
   csv: string;
 }
 
+const imported = ({ dry_run }: ImportOutcome): boolean => !dry_run;
+
 /** Where to, which role, and the lines from a file or pasted. Checking comes before importing. */
 export function ImportForm({ start, outcome, onOutcome }: { start: { organisation_id?: string; role_id?: string }; outcome: ImportOutcome | null; onOutcome: (outcome: ImportOutcome | null) => void }) {
   const { t } = useTranslation();
@@ -30,6 +32,7 @@ export function ImportForm({ start, outcome, onOutcome }: { start: { organisatio
       onOutcome(result);
       if (!result.dry_run) void queries.invalidateQueries({ queryKey: keys.users });
     },
+    imported,
   );
   const read = async (chosen: File | undefined) => {
     if (!chosen) return;

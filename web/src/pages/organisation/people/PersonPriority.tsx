@@ -5,6 +5,7 @@ import { ApiError } from '../../../api/errors';
 import type { User } from '../../../api/models';
 import { Section } from '../../../components/Page';
 import { ProblemNotice } from '../../../components/States';
+import { useUnsaved } from '../../../components/unsaved';
 import { useChangePerson } from './change-person';
 
 /** 1 to 5, changed in place: the old value stays readable until it is saved. */
@@ -15,6 +16,7 @@ export function PersonPriority({ user, manages }: { user: User; manages: boolean
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const changed = value !== user.priority;
+  useUnsaved(() => changed);
   const save = async () => {
     setBusy(true);
     setError(null);
