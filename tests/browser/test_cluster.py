@@ -65,6 +65,21 @@ def test_several_queues_are_changed_in_place_and_saved_at_once(admin_page: Page,
     assert gpus_of(story, "Robotics")["guarantee"] == 5000
 
 
+def test_whole_cell_of_a_queue_can_be_clicked(admin_page: Page, story: Story) -> None:
+    story.organisation("Wide cells")
+    admin_page.goto(f"/queues?pool={pool_of(story)}")
+    for what, corner in (("Guarantee", {"x": 4.0, "y": 4.0}), ("Priority", {"x": 4.0, "y": 30.0})):
+        cell = admin_page.get_by_role("button", name=f"{what} of Wide cells:")
+        admin_page.locator("td", has=cell).click(position={"x": corner["x"], "y": corner["y"]})
+        field = admin_page.get_by_role("textbox", name=f"{what} of Wide cells")
+        expect(field).to_be_focused()
+        field.press("Escape")
+    assert "queue=" not in admin_page.url
+    admin_page.get_by_role("textbox", name="Find a queue").fill("nothing-like-it")
+    admin_page.get_by_role("button", name="Clear the search").click()
+    expect(row(admin_page, "Wide cells")).to_be_visible()
+
+
 def test_change_that_cannot_be_scheduled_says_why_and_is_not_saved(
     admin_page: Page, story: Story, watch: Any
 ) -> None:
@@ -114,6 +129,47 @@ def test_flavor_is_made_and_deleted(admin_page: Page, story: Story) -> None:
     dialog.get_by_role("textbox").fill("gpu-16g")
     dialog.get_by_role("button", name="Delete flavor").click()
     expect(row(admin_page, "gpu-16g")).to_have_count(0)
+
+
+def test_flavors_that_corral_made_speak_the_readers_language(admin_page: Page, story: Story) -> None:
+    made = [one for one in story.call("GET", "/flavors")["items"] if one["preset"]]
+    assert made
+    for language in each_language(admin_page, "/flavors"):
+        for one in made:
+            line = admin_page.locator("tr.ant-table-row", has=admin_page.get_by_text(one["name"], exact=True))
+            expect(line).to_be_visible()
+            assert (one["description"] in line.inner_text()) == (language == "en"), one["description"]
+    # Saved in another language, it stays Corral's own text for everybody else.
+    admin_page.goto(f"/flavors?flavor={made[0]['id']}")
+    admin_page.locator(".side-panel button[type=submit]").click()
+    expect(admin_page.locator(".side-panel")).to_have_count(0)
+    assert story.call("GET", f"/flavors/{made[0]['id']}")["description"] == made[0]["description"]
+
+
+def test_tables_have_room_on_a_small_laptop(new_page: NewPage, story: Story) -> None:
+    story.organisation("Small laptop")
+    page = new_page(signed_in=True, size=(1024, 768))
+    pages = (
+        "/queues",
+        "/nodes",
+        "/nodes?tab=devices",
+        "/nodes?tab=pools",
+        "/flavors",
+        "/people",
+        "/roles",
+        "/audit",
+    )
+    for path in pages:
+        page.goto(path)
+        expect(page.locator("tr.ant-table-row").first).to_be_visible()
+        outside = page.locator(".page-scroll").evaluate("part => part.scrollWidth - part.clientWidth")
+        assert outside <= 0, f"{path} is {outside} px too wide"
+        heads = page.locator("th.ant-table-cell")
+        cut = heads.evaluate_all(
+            "all => all.filter((head) => head.scrollWidth > head.clientWidth + 1 || head.clientHeight > 60)"
+            ".map((head) => head.textContent)"
+        )
+        assert not cut, f"{path} has no room for {cut}"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -90,6 +90,73 @@ def test_list_is_live_and_acts_on_many_at_once(admin_page: Page, story: Story) -
     expect(row(admin_page, "first")).to_be_visible()
 
 
+def test_filtered_list_says_that_nothing_matches(admin_page: Page, story: Story) -> None:
+    submit(story, "there-is-one")
+    admin_page.goto("/workloads?search=nobody-has-this-name")
+    expect(admin_page.locator(".answer")).to_have_text(re.compile(r"^Nothing matches the filters\."))
+    admin_page.get_by_role("button", name="Any name").click()
+    expect(row(admin_page, "there-is-one")).to_be_visible()
+
+
+def test_malformed_id_in_an_address_is_not_found(admin_page: Page, watch: Any) -> None:
+    watch.allow_answer(422, r"^/api/v1/(workloads|users)/")
+    for path in ("/workloads/nonsense", "/training/launch?like=nonsense"):
+        admin_page.goto(path)
+        expect(admin_page.get_by_role("heading", level=1)).to_have_text("Not found")
+    admin_page.goto("/people?person=nonsense")
+    expect(admin_page.get_by_role("alert")).to_contain_text("It is not there")
+
+
+def test_reason_and_way_to_its_explanation_are_readable_on_a_small_laptop(
+    new_page: NewPage, story: Story
+) -> None:
+    submit(story, "waits", resources={"cpu_milli": 100, "memory_mib": 64, "gpu": {"count": 64}})
+    page = new_page(signed_in=True, size=(1024, 768))
+    page.goto("/workloads")
+    why = page.get_by_role("link", name="Why? waits")
+    expect(why).to_be_in_viewport(ratio=1)
+    cell = page.locator("td", has=why)
+    assert cell.evaluate("cell => cell.getBoundingClientRect().width") >= 150
+    hidden = cell.locator(".two-lines").evaluate("text => text.scrollHeight - text.clientHeight")
+    assert hidden <= 1, "the reason is cut"
+
+
+def test_fields_of_the_launch_form_stay_where_they_are(new_page: NewPage) -> None:
+    for size in ((1440, 900), (1024, 768)):
+        page = new_page(signed_in=True, size=size)
+        page.goto("/training/launch")
+        name = page.get_by_label("Name", exact=True)
+        details = page.get_by_role("group", name="Details")
+        expect(name).to_be_visible()
+        before = (name.bounding_box(), details.bounding_box())
+        expect(page.get_by_text(re.compile("Fits now on"))).to_be_visible()
+        assert (name.bounding_box(), details.bounding_box()) == before
+        page.get_by_text("Numbers", exact=True).click()
+        page.get_by_text("Whole", exact=True).click()
+        page.get_by_label("How many", exact=True).fill("99")
+        expect(page.get_by_text(re.compile("Can never run"))).to_be_visible()
+        assert name.bounding_box() == before[0]
+
+
+def test_what_ends_work_is_not_where_launch_was(new_page: NewPage, story: Story) -> None:
+    work = submit(story, "not-by-accident")
+    page = new_page(signed_in=True)
+    page.goto("/training/launch")
+    launch = page.get_by_role("button", name="Launch", exact=True).bounding_box()
+    page.goto(f"/workloads/{work}")
+    stop = page.get_by_role("button", name="Stop", exact=True).bounding_box()
+    assert launch
+    assert stop
+    assert stop["x"] + stop["width"] < launch["x"]
+    page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
+    more = page.get_by_role("button", name="Actions for not-by-accident")
+    expect(more).to_be_visible()
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
+    more.click()
+    page.get_by_role("menuitem", name="Stop").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Stop not-by-accident?")
+
+
 def test_refusal_of_the_server_stands_at_its_field(admin_page: Page, watch: Any) -> None:
     watch.allow_answer(422, r"^/api/v1/training")
     admin_page.goto("/training/launch")

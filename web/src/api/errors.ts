@@ -40,6 +40,11 @@ export class ApiError extends Error {
     return this.status === 0;
   }
 
+  /** What the address names is not there: unknown here, or no id at all. */
+  get nowhere(): boolean {
+    return this.status === 404 || (this.fields.length > 0 && this.fields.every(({ field }) => field.startsWith('path.')));
+  }
+
   /** A number the problem carries beside the standard members, such as tries_left. */
   number(member: string): number | null {
     const value = this.body[member];

@@ -1,4 +1,4 @@
-import { Button, Table, type TableProps } from 'antd';
+import { Button, Table, type TableColumnType, type TableProps } from 'antd';
 import { useCallback, useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { usePhone } from '../theme/preferences';
@@ -8,6 +8,9 @@ import { SkeletonRows } from './States';
 const VIRTUAL_ABOVE = 200;
 /** Header, answer, filters, column heads and the foot of a page with a long table. */
 const AROUND_TABLE = 270;
+
+/** For `responsive` of a column that only a wide screen has room for. */
+export const WIDE: NonNullable<TableColumnType['responsive']> = ['xl'];
 
 interface DataTableProps<Row extends { id: string }> {
   label: string;

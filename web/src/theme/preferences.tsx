@@ -75,5 +75,8 @@ export function useMediaQuery(query: string): boolean {
 /** True on a phone's width, where rows become lines and actions move to the foot. */
 export const usePhone = (): boolean => useMediaQuery('(max-width: 720px)');
 
+/** True where a table has room for what matters most only, as beside the menu on a small laptop. */
+export const useTight = (): boolean => useMediaQuery('(max-width: 1199px)');
+
 /** True for who asked their system for no motion. */
 export const useStill = (): boolean => useMediaQuery('(prefers-reduced-motion: reduce)');

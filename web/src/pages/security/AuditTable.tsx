@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { AuditEntry } from '../../api/models';
-import { DataTable } from '../../components/DataTable';
+import { DataTable, WIDE } from '../../components/DataTable';
 import { StatusChip } from '../../components/StatusChip';
 import { useFormat } from '../../i18n/format';
 import { useAuditWords } from './words';
@@ -34,9 +34,9 @@ export function AuditTable({ entries, openId, onOpen, more, empty, narrow }: Pro
         { title: t('audit.who'), width: '16%', ellipsis: true, render: (_, entry) => <span className="strong">{words.who(entry)}</span> },
         { title: t('audit.what'), ellipsis: true, render: (_, entry) => words.action(entry.action) },
         { title: t('audit.onWhat'), ellipsis: true, render: (_, entry) => words.on(entry) },
-        ...(narrow ? [] : [{ title: t('audit.where'), ellipsis: true, render: (_: unknown, entry: AuditEntry) => <span className="text-2">{words.where(entry)}</span> }]),
+        ...(narrow ? [] : [{ title: t('audit.where'), ellipsis: true, responsive: WIDE, render: (_: unknown, entry: AuditEntry) => <span className="text-2">{words.where(entry)}</span> }]),
         { title: t('audit.result'), width: 108, render: (_, entry) => <Result entry={entry} /> },
-        ...(narrow ? [] : [{ title: t('audit.address'), width: 124, align: 'right' as const, render: (_: unknown, entry: AuditEntry) => <span className="text-2">{entry.address}</span> }]),
+        ...(narrow ? [] : [{ title: t('audit.address'), width: 124, align: 'right' as const, responsive: WIDE, render: (_: unknown, entry: AuditEntry) => <span className="text-2">{entry.address}</span> }]),
       ]}
       phoneRow={(entry) => (
         <div>

@@ -42,6 +42,14 @@ export const workloadQuery = (id: string) =>
     refetchInterval: ({ state }) => (state.data !== undefined && PASSING.has(state.data.state) ? SAMPLED_MS : false),
   });
 
+/** The flavors that may be chosen for work of an organisation. */
+export const usableFlavorsQuery = (organisation: string | undefined) =>
+  queryOptions({
+    queryKey: [...keys.flavors, 'usable', organisation ?? null],
+    queryFn: async () => (await body(client.GET('/api/v1/flavors', { params: { query: { organisation } } }))).items.filter((one) => one.enabled),
+    placeholderData: (before) => before,
+  });
+
 export const whyQuery = (id: string) =>
   queryOptions({
     queryKey: [...keys.workloads, 'why', id],

@@ -20,7 +20,7 @@ export function EditCell({ label, shown, next, text, editable, onChange }: Props
   const [typed, setTyped] = useState<string | null>(null);
   const [wrong, setWrong] = useState(false);
   const changed = shown !== next;
-  if (!editable) return <span className="number">{shown}</span>;
+  if (!editable) return <span className="number not-edited">{shown}</span>;
   const leave = () => {
     if (typed !== null && !onChange(typed)) {
       setWrong(true);

@@ -1,10 +1,11 @@
 import { Select, type TableProps } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { DataTable } from '../../../components/DataTable';
+import { DataTable, WIDE } from '../../../components/DataTable';
 import { ChevronDown, ChevronRight, WarningIcon } from '../../../components/icons';
 import { readAmount, UNLIMITED, useAmounts, writeAmount } from '../amounts';
 import type { QueueEffect } from '../../../api/models';
+import { useTight } from '../../../theme/preferences';
 import { bound, ownOf, quotaOf, withBound, withOwn, type Bound, type Drafts, type View } from './drafts';
 import { EditCell } from './EditCell';
 import { QueueAxis, QueueBar } from './QueueBar';
@@ -35,6 +36,7 @@ interface Props {
 export function QueueTable({ tree, view, size, measured, over, drafts, effects, openId, onOpen, narrow, onDraft, empty }: Props) {
   const { t } = useTranslation();
   const { plain, told } = useAmounts();
+  const tight = useTight();
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const toggle = (id: string) => setClosed((before) => new Set(before.has(id) ? [...before].filter((one) => one !== id) : [...before, id]));
   const shown = (amount: number, what: Bound): string => (what === 'weight' ? String(amount) : amount === UNLIMITED ? (what === 'limit' ? t('queues.noLimit') : t('queues.everything')) : plain(amount, view.resource));
@@ -42,7 +44,8 @@ export function QueueTable({ tree, view, size, measured, over, drafts, effects, 
   const number = (what: Bound): Column => ({
     title: t(`queues.${what}`),
     align: 'right',
-    width: what === 'weight' ? 84 : 112,
+    width: what === 'weight' ? (tight ? 64 : 84) : tight ? 84 : 112,
+    className: 'edit-td',
     render: (_, queue) => {
       const { now, next } = bound(queue, view, what, drafts);
       const text = next === UNLIMITED ? '' : what === 'weight' ? String(next) : writeAmount(next, view.resource);
@@ -105,10 +108,11 @@ export function QueueTable({ tree, view, size, measured, over, drafts, effects, 
       {over.has(queue.id) && <span className="amber" title={t('queues.promisesMore')}><WarningIcon size={14} /><span className="visually-hidden">{t('queues.promisesMore')}</span></span>}
     </span>
   );
-  const wanted: Column = { title: t('queues.wantedColumn'), align: 'right', width: 76, render: (_, queue) => <span className="text-2">{quotaOf(queue, view)?.wanted ? plain(quotaOf(queue, view)?.wanted ?? 0, view.resource) : ''}</span> };
+  const wanted: Column = { title: t('queues.wantedColumn'), align: 'right', width: 76, responsive: WIDE, render: (_, queue) => <span className="text-2">{quotaOf(queue, view)?.wanted ? plain(quotaOf(queue, view)?.wanted ?? 0, view.resource) : ''}</span> };
   const policy: Column = {
     title: t('queues.policy'),
-    width: 104,
+    className: 'edit-td',
+    width: tight ? 84 : 104,
     render: (_, queue) =>
       editable(queue) && queue.parent_id !== null ? (
         <Select
@@ -122,13 +126,14 @@ export function QueueTable({ tree, view, size, measured, over, drafts, effects, 
           onChange={(policy) => onDraft?.(withOwn(drafts, queue, 'policy', policy))}
         />
       ) : (
-        <span className="text-2">{queue.parent_id === null ? '' : t(`queues.${queue.policy}`)}</span>
+        <span className="text-2 not-edited">{queue.parent_id === null ? '' : t(`queues.${queue.policy}`)}</span>
       ),
   };
   const priority: Column = {
     title: t('queues.priority'),
     align: 'right',
-    width: 84,
+    width: tight ? 64 : 84,
+    className: 'edit-td',
     render: (_, queue) => {
       const next = ownOf(drafts, queue).priority;
       return queue.parent_id === null ? null : (
@@ -175,12 +180,12 @@ export function QueueTable({ tree, view, size, measured, over, drafts, effects, 
           number('guarantee'),
           number('limit'),
           ...(narrow ? [] : [number('weight')]),
-          { title: <QueueAxis size={size} shown={(amount) => plain(amount, view.resource)} />, width: narrow ? '18%' : '28%', className: 'bar-cell', render: (_, queue) => bar(queue) },
+          { title: <QueueAxis size={size} shown={(amount) => plain(amount, view.resource)} />, width: narrow ? '18%' : tight ? 116 : '28%', className: 'bar-cell', render: (_, queue) => bar(queue) },
           ...(measured
             ? [
-                { title: t('queues.used'), align: 'right' as const, width: 68, render: (_: unknown, queue: QueueNode) => plain(quotaOf(queue, view)?.used ?? 0, view.resource) },
+                { title: t('queues.used'), align: 'right' as const, width: tight ? 56 : 68, render: (_: unknown, queue: QueueNode) => plain(quotaOf(queue, view)?.used ?? 0, view.resource) },
                 ...(narrow ? [] : [wanted]),
-                { title: t('queues.fairColumn'), align: 'right' as const, width: 96, render: (_: unknown, queue: QueueNode) => fair(queue) },
+                { title: t('queues.fairColumn'), align: 'right' as const, width: tight ? 76 : 96, render: (_: unknown, queue: QueueNode) => fair(queue) },
               ]
             : []),
         ]}

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Input, Select } from 'antd';
+import { Button, Input, Select } from 'antd';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Queues, Resource } from '../../../api/models';
@@ -7,14 +7,16 @@ import { AsCommand } from '../../../components/AsCommand';
 import { SearchIcon } from '../../../components/icons';
 import { AnswerLine, Page } from '../../../components/Page';
 import { EmptyState, ErrorState, Notice, SkeletonAnswer } from '../../../components/States';
+import { useUnsaved } from '../../../components/unsaved';
 import { useUrlState } from '../../../shell/url-state';
 import { usePhone } from '../../../theme/preferences';
 import '../../organisation/organisation.css';
-import { UNLIMITED, useAmounts } from '../amounts';
+import { useAmounts } from '../amounts';
 import '../cluster.css';
 import { queuesQuery } from '../queries';
 import { quotaOf, type Drafts, type View } from './drafts';
 import { EffectBar } from './EffectBar';
+import { guaranteesOf } from './guarantees';
 import { QueueLegend } from './QueueBar';
 import { QueuePanel } from './QueuePanel';
 import { QueueTable } from './QueueTable';
@@ -40,6 +42,7 @@ export default function QueuesPage() {
   const measured = data?.items.some((queue) => queue.quotas.some((quota) => quota.used !== null)) ?? false;
   const rows = shown && (phone ? flattened(shown).map((node) => ({ ...node, children: undefined })) : shown);
   const editing = Object.keys(drafts).length > 0;
+  useUnsaved(() => editing);
   const verdict = useVerdict(drafts);
   const all = useMemo(() => flattened(tree ?? []), [tree]);
   const open = all.find((queue) => queue.id === url.queue);
@@ -88,7 +91,7 @@ export default function QueuesPage() {
               onOpen={(id) => change({ queue: id })}
               narrow={open !== undefined}
               onDraft={changeable ? setDrafts : undefined}
-              empty={<EmptyState title={t('queues.noneFound')} text={t('queues.noneFoundText')} />}
+              empty={<EmptyState title={t('queues.noneFound', { search: url.search })} text={t('queues.noneFoundText')} actions={<Button onClick={() => change({ search: undefined })}>{t('queues.clearSearch')}</Button>} />}
             />
           ) : (
             !data && <QueueTable tree={undefined} view={{ pool: '', resource: 'gpu_milli' }} size={0} measured={false} over={new Set()} drafts={{}} effects={[]} openId={null} onOpen={() => undefined} narrow={false} onDraft={undefined} empty={null} />
@@ -115,20 +118,17 @@ function Answer({ data, view }: { data: Queues | undefined; view: View | undefin
   const { t } = useTranslation();
   const { plain, told } = useAmounts();
   if (!data) return <SkeletonAnswer />;
-  const top = data.items[0];
-  const pool = data.pools.find((one) => one.id === view?.pool);
-  if (!view || !pool || !top) return <AnswerLine>{t('queues.none')}</AnswerLine>;
-  const own = quotaOf(top, view)?.guarantee ?? 0;
-  const has = own === UNLIMITED ? pool.capacity[view.resource] : own;
-  const promised = data.items.filter((queue) => queue.parent_id === top.id).reduce((sum, queue) => sum + Math.max(0, quotaOf(queue, view)?.guarantee ?? 0), 0);
+  const found = view && guaranteesOf(data, view);
+  if (!view || !found) return <AnswerLine>{t('queues.none')}</AnswerLine>;
+  const { top, has, promised, nobody } = found;
   const over = data.warnings.length;
   const borrowing = data.items.filter((queue) => queue.parent_id === top.id && quotaOf(queue, view)?.used != null).map((queue) => Math.max(0, (quotaOf(queue, view)?.used ?? 0) - Math.max(0, quotaOf(queue, view)?.guarantee ?? 0))).filter((amount) => amount > 0);
   const borrowed = borrowing.reduce((sum, amount) => sum + amount, 0);
   const consequence =
     over > 0
       ? t('queues.answerOver', { count: over })
-      : promised === 0
-        ? t('queues.answerNobody')
+      : nobody
+        ? t('queues.answerNobody', { name: top.name })
         : borrowed > 0
           ? t('queues.answerBorrows', { count: borrowing.length, amount: told(borrowed, view.resource) })
           : t('queues.answerFine');

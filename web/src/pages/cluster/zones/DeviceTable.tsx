@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { Device } from '../../../api/models';
-import { DataTable } from '../../../components/DataTable';
+import { DataTable, WIDE } from '../../../components/DataTable';
 import { StatusChip } from '../../../components/StatusChip';
 import { useAmounts } from '../amounts';
 
@@ -27,7 +27,7 @@ export function DeviceTable({ devices, narrow, onOpen, empty }: { devices: Devic
         { title: t('zones.gpuMemory'), align: 'right', width: 108, render: (_, device) => <span className="nowrap">{gib(device.memory_mib)}</span> },
         { title: t('zones.mode'), width: 120, render: (_, device) => <span className="text-2">{mode(device)}</span> },
         { title: t('zones.pool'), width: 140, render: (_, device) => <span className="text-2">{device.pool_name}</span> },
-        ...(narrow ? [] : [{ title: t('zones.id'), ellipsis: true, render: (_: unknown, device: Row) => <span className="mono text-2">{device.device}</span> }]),
+        ...(narrow ? [] : [{ title: t('zones.id'), ellipsis: true, responsive: WIDE, render: (_: unknown, device: Row) => <span className="mono text-2">{device.device}</span> }]),
       ]}
       phoneRow={(device) => (
         <div>

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { ClusterNode } from '../../../api/models';
-import { DataTable } from '../../../components/DataTable';
+import { DataTable, WIDE } from '../../../components/DataTable';
 import { StatusChip } from '../../../components/StatusChip';
 import { useFormat } from '../../../i18n/format';
 import { useAmounts } from '../amounts';
@@ -37,7 +37,7 @@ export function NodeTable({ nodes, narrow, openId, onOpen, empty }: Props) {
           : [
               { title: t('zones.cpus'), align: 'right' as const, width: 84, render: (_: unknown, node: ClusterNode) => plain(node.cpu_milli, 'cpu_milli') },
               { title: t('zones.memory'), align: 'right' as const, width: 108, render: (_: unknown, node: ClusterNode) => <span className="nowrap">{gib(node.memory_mib)}</span> },
-              { title: t('zones.disk'), align: 'right' as const, width: 108, render: (_: unknown, node: ClusterNode) => <span className="nowrap">{node.disk_mib === null ? '' : gib(node.disk_mib)}</span> },
+              { title: t('zones.disk'), align: 'right' as const, width: 108, responsive: WIDE, render: (_: unknown, node: ClusterNode) => <span className="nowrap">{node.disk_mib === null ? '' : gib(node.disk_mib)}</span> },
               { title: t('zones.seen'), align: 'right' as const, width: 108, render: (_: unknown, node: ClusterNode) => <span className="text-2 nowrap">{ago(node.seen_at)}</span> },
             ]),
       ]}

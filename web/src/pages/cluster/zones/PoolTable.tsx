@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { Pool } from '../../../api/models';
-import { DataTable } from '../../../components/DataTable';
+import { DataTable, WIDE } from '../../../components/DataTable';
 import { EmptyState } from '../../../components/States';
 import { useFormat } from '../../../i18n/format';
 import { useAmounts } from '../amounts';
@@ -19,17 +19,17 @@ export function PoolTable({ pools, narrow, openId, onOpen }: { pools: Pool[] | u
         openId={openId}
         onOpen={(pool) => onOpen(pool.id)}
         columns={[
-          { title: t('zones.pool'), render: (_, pool) => <span className="strong">{pool.name}</span> },
-          ...(narrow ? [] : [{ title: t('zones.zone'), width: 100, render: (_: unknown, pool: Pool) => <span className="text-2">{pool.zone_name}</span> }]),
+          { title: t('zones.pool'), width: '20%', render: (_, pool) => <span className="strong">{pool.name}</span> },
+          ...(narrow ? [] : [{ title: t('zones.zone'), width: 100, responsive: WIDE, render: (_: unknown, pool: Pool) => <span className="text-2">{pool.zone_name}</span> }]),
           { title: t('zones.labels'), ellipsis: true, render: (_, pool) => <span className="text-2">{labels(pool)}</span> },
           { title: t('zones.arrangement'), width: 120, render: (_, pool) => <span className="text-2">{t(`zones.arranged.${pool.arrangement}`)}</span> },
-          ...(narrow ? [] : [{ title: t('zones.leastStrength'), width: 132, render: (_: unknown, pool: Pool) => <span className="text-2">{t(`zones.strength.${pool.least_strength}`)}</span> }]),
+          ...(narrow ? [] : [{ title: t('zones.leastStrength'), width: 132, responsive: WIDE, render: (_: unknown, pool: Pool) => <span className="text-2">{t(`zones.strength.${pool.least_strength}`)}</span> }]),
           { title: t('zones.nodes'), align: 'right', width: 84, render: (_, pool) => number(pool.nodes_count) },
           { title: t('zones.gpus'), align: 'right', width: 84, render: (_, pool) => plain(pool.capacity.gpu_milli, 'gpu_milli') },
           ...(narrow
             ? []
             : [
-                { title: t('zones.cpus'), align: 'right' as const, width: 84, render: (_: unknown, pool: Pool) => plain(pool.capacity.cpu_milli, 'cpu_milli') },
+                { title: t('zones.cpus'), align: 'right' as const, width: 84, responsive: WIDE, render: (_: unknown, pool: Pool) => plain(pool.capacity.cpu_milli, 'cpu_milli') },
                 { title: t('zones.memory'), align: 'right' as const, width: 108, render: (_: unknown, pool: Pool) => <span className="nowrap">{gib(pool.capacity.memory_mib)}</span> },
               ]),
         ]}

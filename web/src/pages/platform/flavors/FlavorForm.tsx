@@ -8,6 +8,7 @@ import { SidePanel } from '../../../components/SidePanel';
 import { ProblemNotice } from '../../../components/States';
 import { useSubmit } from '../../../components/useSubmit';
 import { usePlaces } from '../../organisation/places';
+import { useFlavorDescription } from './description';
 import { SIZES, sizeOf, type Gpu, type Size } from './gpu';
 
 interface Values {
@@ -40,6 +41,8 @@ export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props
   const { nodes, crumb, heldOn } = usePlaces();
   const [form] = Form.useForm<Values>();
   const size = Form.useWatch('size', form) ?? sizeOf(flavor?.gpu ?? null);
+  const description = useFlavorDescription();
+  const shown = flavor ? description(flavor) : '';
   const editable = flavor === null || flavor.may_change;
   const offered = nodes.filter((node) => heldOn(node.id).has('flavors.manage'));
   const { submit, busy, error } = useSubmit(
@@ -47,7 +50,8 @@ export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props
     (values: Values) => {
       const fields = {
         name: values.name.trim(),
-        description: values.description?.trim() ?? '',
+        // Corral's own words stay what they are for readers of other languages.
+        description: flavor && values.description === shown ? flavor.description : (values.description?.trim() ?? ''),
         cpu_milli: Math.round(values.cpus * 1000),
         memory_mib: Math.round(values.memory_gib * 1024),
         gpu: gpuOf(values, flavor?.gpu ?? null),
@@ -64,7 +68,7 @@ export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props
   return (
     <SidePanel title={flavor?.name ?? t('flavors.new')} subtitle={flavor?.preset ? t('flavors.preset') : undefined} onClose={onClose}>
       {!editable && <p className="effect">{t('flavors.notYours')}</p>}
-      <Form<Values> form={form} layout="vertical" onFinish={submit} disabled={!editable} initialValues={valuesOf(flavor, offered[0]?.id)} aria-label={flavor?.name ?? t('flavors.new')}>
+      <Form<Values> form={form} layout="vertical" onFinish={submit} disabled={!editable} initialValues={valuesOf(flavor, shown, offered[0]?.id)} aria-label={flavor?.name ?? t('flavors.new')}>
         {error !== null && <ProblemNotice error={error} />}
         <Form.Item name="name" label={t('flavors.name')} extra={t('flavors.nameHint')} rules={needed(t('flavors.name'))}>
           <Input maxLength={60} autoComplete="off" />
@@ -129,12 +133,12 @@ export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props
   );
 }
 
-function valuesOf(flavor: Flavor | null, first: string | undefined): Partial<Values> {
+function valuesOf(flavor: Flavor | null, description: string, first: string | undefined): Partial<Values> {
   if (!flavor) return { size: 'none', count: 1, enabled: true, organisation_ids: first ? [first] : [] };
   const { gpu } = flavor;
   return {
     name: flavor.name,
-    description: flavor.description,
+    description,
     cpus: flavor.cpu_milli / 1000,
     memory_gib: flavor.memory_mib / 1024,
     size: sizeOf(gpu),

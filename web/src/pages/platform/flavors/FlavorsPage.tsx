@@ -7,7 +7,7 @@ import { keys } from '../../../api/keys';
 import type { Flavor } from '../../../api/models';
 import { useMay } from '../../../api/session';
 import { AsCommand } from '../../../components/AsCommand';
-import { DataTable } from '../../../components/DataTable';
+import { DataTable, WIDE } from '../../../components/DataTable';
 import { PlusIcon } from '../../../components/icons';
 import { ConfirmByName } from '../../../components/Modals';
 import { AnswerLine, Page } from '../../../components/Page';
@@ -19,6 +19,7 @@ import { useAmounts } from '../../cluster/amounts';
 import '../../cluster/cluster.css';
 import '../../organisation/organisation.css';
 import { usePlaces } from '../../organisation/places';
+import { useFlavorDescription } from './description';
 import { FlavorForm } from './FlavorForm';
 import { useGpuWords } from './gpu';
 
@@ -95,6 +96,7 @@ function FlavorTable({ flavors, narrow, openId, onOpen }: { flavors: Flavor[] | 
   const { t } = useTranslation();
   const { plain, gib } = useAmounts();
   const gpu = useGpuWords();
+  const description = useFlavorDescription();
   const places = (flavor: Flavor) => flavor.organisations.map((one) => one.name).join(t('people.comma'));
   const state = (flavor: Flavor) => (flavor.enabled ? <StatusChip state="active" word={t('flavors.enabled')} /> : <StatusChip state="disabled" />);
   return (
@@ -107,14 +109,14 @@ function FlavorTable({ flavors, narrow, openId, onOpen }: { flavors: Flavor[] | 
       onOpen={(flavor) => onOpen(flavor.id)}
       columns={[
         { title: t('flavors.flavor'), width: '18%', render: (_, flavor) => <span className="strong">{flavor.name}</span> },
-        { title: t('flavors.gpus'), width: 180, render: (_, flavor) => gpu(flavor.gpu) },
+        { title: t('flavors.gpus'), width: 132, render: (_, flavor) => gpu(flavor.gpu) },
         { title: t('flavors.cpus'), align: 'right', width: 76, render: (_, flavor) => plain(flavor.cpu_milli, 'cpu_milli') },
         { title: t('flavors.memory'), align: 'right', width: 100, render: (_, flavor) => <span className="nowrap">{gib(flavor.memory_mib)}</span> },
         ...(narrow
           ? []
           : [
-              { title: t('flavors.for'), ellipsis: true, width: '16%', render: (_: unknown, flavor: Flavor) => <span className="text-2">{places(flavor)}</span> },
-              { title: t('flavors.description'), ellipsis: true, render: (_: unknown, flavor: Flavor) => <span className="text-2">{flavor.description}</span> },
+              { title: t('flavors.for'), ellipsis: true, width: '16%', responsive: WIDE, render: (_: unknown, flavor: Flavor) => <span className="text-2">{places(flavor)}</span> },
+              { title: t('flavors.description'), ellipsis: true, render: (_: unknown, flavor: Flavor) => <span className="text-2" title={description(flavor)}>{description(flavor)}</span> },
             ]),
         { title: t('flavors.state'), width: 112, render: (_, flavor) => state(flavor) },
       ]}
@@ -125,6 +127,7 @@ function FlavorTable({ flavors, narrow, openId, onOpen }: { flavors: Flavor[] | 
             {state(flavor)}
           </div>
           <div className="small text-2">{t('flavors.sizes', { cpus: plain(flavor.cpu_milli, 'cpu_milli'), memory: gib(flavor.memory_mib) })}{flavor.gpu ? t('people.comma') + gpu(flavor.gpu) : ''}</div>
+          <div className="small text-2">{description(flavor)}</div>
           <div className="small text-2">{places(flavor)}</div>
         </div>
       )}

@@ -10,7 +10,7 @@ import type { Values } from './values';
 const EXAMPLE = 'python train.py';
 
 /** What everyone says; the rest is folded and says what it is. */
-export function LaunchFields({ values, onDefault }: { values: Values; onDefault: (change: Partial<Values>) => void }) {
+export function LaunchFields({ values }: { values: Values }) {
   const { t } = useTranslation();
   const may = useMay();
   const needed = (field: string) => ({ required: true, whitespace: true, message: t('form.needed', { field }) });
@@ -33,7 +33,7 @@ export function LaunchFields({ values, onDefault }: { values: Values; onDefault:
       <Form.Item name="by" label={t('launch.measure')}>
         <Segmented<string> options={[{ value: 'flavor', label: t('launch.byFlavor'), disabled: !may('flavors.read') }, { value: 'numbers', label: t('launch.byNumbers') }]} aria-label={t('launch.measure')} />
       </Form.Item>
-      {values.by === 'flavor' ? <FlavorChoice organisation={values.organisation_id} chosen={values.flavor} onDefault={(flavor) => onDefault({ flavor })} /> : <Numbers gpu={values.gpu} />}
+      {values.by === 'flavor' ? <FlavorChoice organisation={values.organisation_id} /> : <Numbers gpu={values.gpu} />}
       <LaunchDetails values={values} />
     </>
   );

@@ -4,16 +4,19 @@ import { Button, Form } from 'antd';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { body, client, idempotencyKey } from '../../../api/client';
+import { ApiError } from '../../../api/errors';
 import { keys } from '../../../api/keys';
+import { useMay } from '../../../api/session';
 import { CopyButton } from '../../../components/Copy';
 import { Page, Section } from '../../../components/Page';
 import { ErrorState, ProblemNotice, SkeletonRows } from '../../../components/States';
 import { useSubmit } from '../../../components/useSubmit';
 import { useUrlState } from '../../../shell/url-state';
+import { NotFoundInShell } from '../../errors/ErrorPages';
 import { usePlaces } from '../../organisation/places';
 import '../work.css';
 import { toYaml } from '../document';
-import { workloadQuery } from '../queries';
+import { usableFlavorsQuery, workloadQuery } from '../queries';
 import { useRunPlaces } from '../run-places';
 import { LaunchFields } from './LaunchFields';
 import { tarOf, type Entry } from './tar';
@@ -24,17 +27,21 @@ import { VerdictLine } from './VerdictLine';
 /** Can it run, and when: the verdict stands above the form while one types. */
 export default function LaunchPage() {
   const { t } = useTranslation();
+  const may = useMay();
   const [{ like }] = useUrlState();
   const { home, loading } = useRunPlaces();
   const model = useQuery({ ...workloadQuery(like ?? ''), enabled: like !== undefined });
-  if (loading || (like && !model.data)) {
+  // Known before the form stands, so that it begins with one chosen and nothing below moves when they come.
+  const flavors = useQuery({ ...usableFlavorsQuery(home), enabled: !loading && may('flavors.read') });
+  if (model.error instanceof ApiError && model.error.nowhere) return <NotFoundInShell />;
+  if (loading || flavors.isLoading || (like && !model.data)) {
     return (
       <Page title={t('menu.launchTraining')} crumbs={[{ title: t('menu.training'), to: '/training' }]}>
         {model.error ? <ErrorState error={model.error} onRetry={() => void model.refetch()} /> : <SkeletonRows rows={8} />}
       </Page>
     );
   }
-  return <Launch initial={model.data ? valuesLike(model.data.spec) : { ...usual, organisation_id: home }} />;
+  return <Launch initial={model.data ? valuesLike(model.data.spec) : { ...usual, organisation_id: home, flavor: flavors.data?.[0]?.name }} />;
 }
 
 function Launch({ initial }: { initial: Values }) {
@@ -85,7 +92,7 @@ function Launch({ initial }: { initial: Values }) {
         scrollToFirstError
       >
         {error !== null && <ProblemNotice error={error} />}
-        <LaunchFields values={values} onDefault={(change) => { form.setFieldsValue(change); setValues((before) => ({ ...before, ...change })); }} />
+        <LaunchFields values={values} />
       </Form>
     </Page>
   );

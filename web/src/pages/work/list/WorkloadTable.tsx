@@ -6,6 +6,7 @@ import type { Workload } from '../../../api/models';
 import { DataTable } from '../../../components/DataTable';
 import { StatusChip } from '../../../components/StatusChip';
 import { useFormat } from '../../../i18n/format';
+import { useTight } from '../../../theme/preferences';
 import { secondsBetween, useNow } from '../now';
 import { isWaiting } from '../states';
 import { useVerdictWords } from '../verdict-words';
@@ -25,14 +26,16 @@ export function WorkloadTable({ label, rows, chosen, onChoose, onOpen, empty, mo
   const { t } = useTranslation();
   const needs = useNeedsWords();
   const reason = useRowReason();
+  // On a small laptop the reason keeps its room: the owner stands below the name, the place where no reason is.
+  const tight = useTight();
   const columns: TableProps<Workload>['columns'] = [
     { title: t('work.column.state'), key: 'state', width: 116, render: (_, row) => <StatusChip state={row.state} /> },
-    { title: t('work.column.name'), key: 'name', width: '18%', render: (_, row) => <Name row={row} /> },
-    { title: t('work.column.owner'), key: 'owner', width: '14%', render: (_, row) => <Lines first={row.user.name} second={row.organisation.name} /> },
-    { title: t('work.column.needs'), key: 'needs', width: '15%', render: (_, row) => <Lines {...needs(row)} /> },
-    { title: t('work.column.where'), key: 'where', width: '10%', ellipsis: true, render: (_, row) => <Where row={row} /> },
-    { title: t('work.column.reason'), key: 'reason', render: (_, row) => <Why row={row} reason={reason(row)} /> },
-    { title: t('work.column.since'), key: 'since', align: 'right', width: 104, render: (_, row) => <Since row={row} /> },
+    { title: t('work.column.name'), key: 'name', width: tight ? '22%' : '18%', render: (_, row) => <Name row={row} withOwner={tight} /> },
+    ...(tight ? [] : [{ title: t('work.column.owner'), key: 'owner', width: '14%', render: (_: unknown, row: Workload) => <Lines first={row.user.name} second={row.organisation.name} /> }]),
+    { title: t('work.column.needs'), key: 'needs', width: tight ? '17%' : '15%', render: (_, row) => <Lines {...needs(row)} /> },
+    ...(tight ? [] : [{ title: t('work.column.where'), key: 'where', width: '10%', ellipsis: true, render: (_: unknown, row: Workload) => <Where row={row} /> }]),
+    { title: t(tight ? 'work.column.whereOrReason' : 'work.column.reason'), key: 'reason', render: (_, row) => (tight && !reason(row) ? <Where row={row} /> : <Why row={row} reason={reason(row)} />) },
+    { title: t('work.column.since'), key: 'since', align: 'right', width: tight ? 92 : 104, render: (_, row) => <Since row={row} /> },
   ];
   return (
     <DataTable<Workload>
@@ -63,12 +66,13 @@ export function WorkloadTable({ label, rows, chosen, onChoose, onOpen, empty, mo
   );
 }
 
-function Name({ row }: { row: Workload }) {
+function Name({ row, withOwner }: { row: Workload; withOwner: boolean }) {
+  const { t } = useTranslation();
   const kind = useKindWords();
   return (
     <span className="lines">
       <Link to={`/workloads/${row.id}` as '/'} search={{}} className="cut strong name-link">{row.name}</Link>
-      <span className="small text-3 cut">{kind(row.kind)}</span>
+      <span className="small text-3 cut">{withOwner ? `${kind(row.kind)}${t('work.comma')}${row.user.name}` : kind(row.kind)}</span>
     </span>
   );
 }
@@ -78,8 +82,9 @@ function Why({ row, reason }: { row: Workload; reason: string }) {
   const { t } = useTranslation();
   const waits = isWaiting(row.state) && row.wanted === 'run';
   return (
-    <span className="text-2 two-lines" title={reason}>
-      {reason} {waits && <Link to={`/workloads/${row.id}` as '/'} search={{}} aria-label={`${t('work.why')} ${row.name}`}>{t('work.why')}</Link>}
+    <span className="why-cell text-2">
+      <span className="two-lines" title={reason}>{reason}</span>
+      {waits && <Link to={`/workloads/${row.id}` as '/'} search={{}} aria-label={`${t('work.why')} ${row.name}`}>{t('work.why')}</Link>}
     </span>
   );
 }

@@ -39,7 +39,7 @@ export function WorkloadsPage({ page, kind }: { page: 'allWorkloads' | 'training
       title={t(`menu.${page}`)}
       crumbs={[{ title: t('menu.work') }]}
       live
-      answer={<Answer filters={filters} />}
+      answer={<Answer filters={filters} kind={kind} />}
       actions={
         <>
           {!phone && <AsCommand {...commandOf(filters, lookName)} />}
@@ -66,7 +66,8 @@ export function WorkloadsPage({ page, kind }: { page: 'allWorkloads' | 'training
   );
 }
 
-function Answer({ filters }: { filters: WorkloadFilters }) {
+/** Counts all states of what matches the other filters; of what those leave out it says nothing. */
+function Answer({ filters, kind }: { filters: WorkloadFilters; /** Of the page. */ kind: string | undefined }) {
   const { t } = useTranslation();
   const { number, duration } = useFormat();
   const now = useNow();
@@ -79,9 +80,11 @@ function Answer({ filters }: { filters: WorkloadFilters }) {
   const live = counted([['running', of('running')], ['starting', of('starting')], ['waiting', of('queued')], ['suspended', of('suspended', 'suspending')]]);
   const over = counted([['failed', of('failed')], ['succeeded', of('succeeded')], ['stopped', of('stopped', 'stopping')]]);
   const consequence = !live ? undefined : data.waits_since ? t('work.longestWait', { duration: duration(secondsBetween(data.waits_since, now)) }) : t('work.nothingWaits');
+  const narrowed = Boolean(filters.search ?? filters.user_id ?? filters.organisation_id ?? (kind ? undefined : filters.kind));
+  const nothing = narrowed ? (over ? 'work.nothingMatchingRuns' : 'work.nothingMatches') : kind ? 'work.noTrainingRuns' : 'work.nothingRuns';
   return (
     <AnswerLine consequence={consequence} detail={over && t('work.ended', { counts: over })}>
-      {live ? t('work.answer', { counts: live }) : t('work.nothingRuns')}
+      {live ? t('work.answer', { counts: live }) : t(nothing)}
     </AnswerLine>
   );
 }

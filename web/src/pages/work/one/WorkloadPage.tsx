@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../../api/errors';
 import type { WorkloadDetail } from '../../../api/models';
 import { AsCommand } from '../../../components/AsCommand';
 import { Page } from '../../../components/Page';
@@ -9,6 +10,7 @@ import { StatusChip } from '../../../components/StatusChip';
 import { TabBar } from '../../../components/TabBar';
 import { useFormat } from '../../../i18n/format';
 import { useUrlState } from '../../../shell/url-state';
+import { NotFoundInShell } from '../../errors/ErrorPages';
 import '../work.css';
 import { secondsBetween, useNow } from '../now';
 import { workloadQuery } from '../queries';
@@ -29,6 +31,7 @@ export default function WorkloadPage() {
   const { workloadId = '' }: { workloadId?: string } = useParams({ strict: false });
   const { data: work, error, refetch } = useQuery(workloadQuery(workloadId));
   const crumbs = work?.kind === 'runtime' ? [{ title: t('menu.runtimes'), to: '/runtimes' }] : [{ title: t('menu.training'), to: '/training' }];
+  if (error instanceof ApiError && error.nowhere) return <NotFoundInShell />;
   if (error && !work) {
     return (
       <Page title={workloadId} crumbs={crumbs}>
@@ -57,8 +60,9 @@ function Known({ work, crumbs }: { work: WorkloadDetail; crumbs: { title: string
       chip={<Chip work={work} />}
       actions={
         <>
-          <AsCommand cli={`corral describe ${work.id}`} api={`GET /api/v1/workloads/${work.id}`} />
           <WorkloadActions work={work} />
+          {/* Last: the end of the header is where Launch was a moment ago, and a second click must not find Stop there. */}
+          <AsCommand cli={`corral describe ${work.id}`} api={`GET /api/v1/workloads/${work.id}`} />
         </>
       }
       tabs={
