@@ -94,7 +94,7 @@ def invite_by_mail(page: Page, mail: MailServer) -> str:
     step(page, "Bring people in").get_by_role("button", name="Invite people").click()
     page.get_by_role("button", name="Invite", exact=True).click()
     panel = open_panel(page, "Invite")
-    panel.get_by_label("Mail, if it shall be sent").fill("eleanor@example.org")
+    panel.get_by_label("Mail, to send it").fill("eleanor@example.org")
     panel.get_by_role("button", name="Make invitation link").click()
     expect(page.get_by_role("dialog")).to_contain_text("The mail server took it for eleanor@example.org.")
     assert mail.recipients[-1] == ["eleanor@example.org"]

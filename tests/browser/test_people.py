@@ -37,7 +37,7 @@ def test_invited_person_joins_by_the_link_and_appears_in_the_list(
     admin_page.goto(f"/people?organisation={lab}")
     admin_page.get_by_role("button", name="Invite", exact=True).click()
     panel = open_panel(admin_page, "Invite")
-    panel.get_by_label("Mail, if it shall be sent").fill("eleanor@example.org")
+    panel.get_by_label("Mail, to send it").fill("eleanor@example.org")
     panel.get_by_role("button", name="Make invitation link").click()
     shown = admin_page.get_by_role("dialog")
     expect(shown).to_contain_text("No mail went to eleanor@example.org")
