@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,9 @@ import pytest
 
 from corral.core.refusals import Refusal
 from corral.engines.interface import Ending, Run, RunPhase
-from corral.engines.local import readiness, tools
+from corral.engines.local import readiness, sealer, tools
+from corral.engines.local.loop import Loop
+from corral.engines.local.spec import Spec
 from corral.engines.local.workspaces import Workspaces
 from tests.engines.local.places import LocalPlace, local_place
 
@@ -209,6 +211,51 @@ async def test_without_a_sandbox_an_environment_is_used_where_it_was_built(
         assert built.ending is Ending.SUCCEEDED, built.detail
         assert "its own\n" in await use(local, "tool")
         assert "no longer there" in await use(local, "tool", "other", "none")
+
+
+class _Group:
+    """Of a build, seen from its supervisor."""
+
+    entrances = ()
+
+    def __init__(self, processes: Callable[[], list[int]]) -> None:
+        self.processes = processes
+
+    def kill(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("processes", "words"),
+    [
+        (lambda: [1], "processes of the build do not end"),
+        (lambda: os._exit(9), "it was ended before its environment was kept"),
+    ],
+)
+def test_nothing_is_sealed_while_something_runs_or_when_the_sealer_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: Callable[[], list[int]], words: str
+) -> None:
+    monkeypatch.setattr(sealer, "_EMPTY_SECONDS", 0.1)
+    (tmp_path / "workspaces" / "build" / "env").mkdir(parents=True)
+    (tmp_path / "runtimes").mkdir()
+    places = {"workspace": str(tmp_path / "workspaces/build"), "sealed": str(tmp_path / "runtimes/build")}
+    spec = Spec("build-1", "build", "here", "ada", "user", 1, 1, sockets="", replicas=(), **places)
+    loop, heard = Loop(), []
+    sealer.start(loop, spec, tmp_path, _Group(processes), heard.append)  # type: ignore[arg-type]
+    while not heard:
+        loop.turn()
+    assert heard == [words]
+    assert list((tmp_path / "runtimes").iterdir()) == []
+
+
+async def test_runtime_is_built_by_one_replica(local: LocalPlace) -> None:
+    """Another could still write to what is being sealed."""
+    gang = [
+        replace(start, task=replace(start.task, builds=True)) for start in local.gang("b", [("true",)] * 2)
+    ]
+    await local.engine.start(gang)
+    ended = await local.reach("b-0", RunPhase.ENDED)
+    assert (ended.ending, ended.detail) == (Ending.REFUSED, "a runtime is built by one replica, not by 2")
 
 
 def test_homes_are_made_once(tmp_path: Path) -> None:

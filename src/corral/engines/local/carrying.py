@@ -93,6 +93,8 @@ def _prepare(house: House, spec: Spec, starts: Sequence[Start]) -> str | None:
                 return f"{found}: an administrator has to remove files there or to raise home_mib"
         if task.runtime is not None and not _provide_runtime(house, task.runtime, most_bytes):
             return "its runtime is no longer there: build it again"
+        if task.builds and len(starts) > 1:
+            return f"a runtime is built by one replica, not by {len(starts)}"
         if task.builds and house.ground.tools.uv is None:
             return "uv, which builds runtimes, is missing where Corral runs: corral doctor says how to get it"
     except (BadUpload, TooManyPeople) as error:
