@@ -103,6 +103,22 @@ def test_an_open_data_directory_is_named_with_the_command_that_closes_it(
     assert (check(shown, "Data directory")["state"], shown.code) == ("warn", 0)
 
 
+def test_directory_above_the_data_that_others_can_change_is_named(corral: Corral, tmp_path: Path) -> None:
+    """Who can, puts another directory in the place of Corral's."""
+    above, home = tmp_path / "above", tmp_path / "above" / "home"
+    home.mkdir(parents=True, mode=0o700)
+    given = {"CORRAL_HOME": str(home), "CORRAL_PORT": str(free_port())}
+    assert check(corral("doctor", "--json", **given), "Data directory")["state"] == "ok"
+    above.chmod(0o777)
+    found = check(corral("doctor", "--json", **given), "Data directory")
+    assert (found["state"], found["found"]) == ("warn", f"others may change {above}, and with it {home}")
+    above.chmod(0o1777)
+    assert check(corral("doctor", "--json", **given), "Data directory")["state"] == "ok"
+    if os.geteuid() == 0:
+        os.chown(above, 4321, 4321)
+        assert check(corral("doctor", "--json", **given), "Data directory")["state"] == "warn"
+
+
 def test_wrong_settings_are_part_of_the_answer(corral: Corral, tmp_path: Path) -> None:
     shown = corral("doctor", "--json", CORRAL_PORT="many", PATH=str(tmp_path))
     assert shown.code == 1

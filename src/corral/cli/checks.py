@@ -165,7 +165,17 @@ def _home(home: Path) -> Check:
         return Check(name, "missing", f"{home}: others may write (mode {mode:04o})", f"chmod 700 {home}")
     if mode & 0o077:
         return Check(name, "warn", f"{home}: others may look in (mode {mode:04o})", f"chmod 700 {home}")
+    above = next(filter(_others_may_change, home.resolve().parents), None)
+    if above is not None:
+        return Check(name, "warn", f"others may change {above}, and with it {home}", another)
     return Check(name, "ok", f"{home} (mode {mode:04o})")
+
+
+def _others_may_change(directory: Path) -> bool:
+    """Whether somebody else could put another directory in the place of one in it."""
+    found = directory.stat()
+    shared = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX
+    return bool(shared) or found.st_uid not in (0, os.geteuid())
 
 
 def _disk(home: Path) -> Check:
