@@ -331,6 +331,22 @@ class TestRemoving:
         assert user_files.remove(root, "stuck")
         assert names(tree / user_files.REMOVING) == []
 
+    def test_what_has_the_name_of_something_removed_before_stays(self, tree: Path, root: int) -> None:
+        """A workspace that came after an interrupted removal of the same name."""
+        user_files.finish_removals(root)
+        (tree / user_files.REMOVING / "build~0" / "deep").mkdir(parents=True)
+        (tree / "build" / "new").mkdir(parents=True)
+        assert user_files.tidy_up(tree) == []
+        assert (tree / "build" / "new").is_dir()
+        assert names(tree / user_files.REMOVING) == []
+
+    def test_full_disk_keeps_nobody_from_starting(self, tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def mkdir(*_: object, **__: object) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(os, "mkdir", mkdir)
+        assert user_files.tidy_up(tree) == ["tree: it cannot be tidied up: No space left on device"]
+
     def test_what_never_got_its_name_goes(self, tree: Path, root: int) -> None:
         (tree / user_files.make_fresh(root) / "below").mkdir()
         assert user_files.tidy_up(tree) == []

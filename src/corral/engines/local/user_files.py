@@ -206,35 +206,36 @@ def remove(directory: int, name: str) -> bool:
     with _opened_pit(directory) as pit:
         with contextlib.suppress(FileNotFoundError):
             _move(directory, name, pit, f"{name}{_OF}{secrets.token_hex(8)}")
-        with os.scandir(pit) as entries:
-            left = [entry.name for entry in entries if entry.name.startswith(f"{name}{_OF}")]
-        _empty_pit(pit, [*left], name)
-    return bool(left)
+        return _remove_parts(pit, name)
 
 
 def finish_removals(directory: int) -> list[str]:
     """Goes on with removals that were interrupted, makes room for those to come, and says what cannot be."""
     problems = []
-    with _opened_pit(directory) as pit, os.scandir(pit) as entries:
-        names = {entry.name.partition(_OF)[0] for entry in entries}
-    for name in sorted(names):
-        try:
-            remove(directory, name)
-        except OSError as error:
-            problems.append(f"{name} cannot be removed: {error.strerror}")
+    with _opened_pit(directory) as pit:
+        with os.scandir(pit) as entries:
+            names = {entry.name.partition(_OF)[0] for entry in entries}
+        for name in sorted(names):
+            try:
+                _remove_parts(pit, name)
+            except OSError as error:
+                problems.append(f"{name} cannot be removed: {error.strerror}")
     return problems
 
 
 def tidy_up(path: Path) -> list[str]:
     """Removes what interrupted work of ours left in a directory of Corral's; says what stays, and why."""
-    with opened_directory(path) as directory:
-        with os.scandir(directory) as entries:
-            fresh = [entry.name for entry in entries if entry.name.startswith(NEW)]
-        with _opened_pit(directory) as pit:
-            for name in fresh:
-                with contextlib.suppress(FileNotFoundError):
-                    _move(directory, name, pit, f"{name}{_OF}{secrets.token_hex(8)}")
-        return [f"{path.name}: {problem}" for problem in finish_removals(directory)]
+    try:
+        with opened_directory(path) as directory:
+            with os.scandir(directory) as entries:
+                fresh = [entry.name for entry in entries if entry.name.startswith(NEW)]
+            with _opened_pit(directory) as pit:
+                for name in fresh:
+                    with contextlib.suppress(FileNotFoundError):
+                        _move(directory, name, pit, f"{name}{_OF}{secrets.token_hex(8)}")
+            return [f"{path.name}: {problem}" for problem in finish_removals(directory)]
+    except OSError as error:
+        return [f"{path.name}: it cannot be tidied up: {error.strerror}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +297,14 @@ def _opened_pit(directory: int) -> Iterator[int]:
         os.mkdir(REMOVING, _OWNER, dir_fd=directory)
     with opened_directory(REMOVING, directory) as pit:
         yield pit
+
+
+def _remove_parts(pit: int, of: str) -> bool:
+    """Of something that was moved there; False if there are none."""
+    with os.scandir(pit) as entries:
+        left = [entry.name for entry in entries if entry.name.startswith(f"{of}{_OF}")]
+    _empty_pit(pit, [*left], of)
+    return bool(left)
 
 
 def _empty_pit(pit: int, waiting: list[str], of: str) -> None:
