@@ -14,10 +14,11 @@ from corral.control.planner_child import frame
 from corral.core.changes import AskForLess, Wait
 from corral.core.devices import Device, DeviceUse
 from corral.core.nodes import Node
-from corral.core.plans import ReasonKind
+from corral.core.plans import Lack, LackKind, ReasonKind
 from corral.core.queues import Queue
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, ReplicaState, Request, Workload
 from corral.scheduling.engine import schedule
+from corral.scheduling.line import Whole
 from corral.scheduling.live import Changes, Explain, Load, MakePlan, Probe
 from corral.scheduling.snapshot import Snapshot, write_value
 
@@ -74,7 +75,7 @@ async def test_probe_says_why_it_would_wait_and_what_would_help(planner: Planner
     first = running(work("a", gpus=2, runtime_limit_seconds=600), "g0", "g1")
     await planner.ask(Load(Snapshot(100, (NODE,), QUEUES, (first,))))
     told = await planner.ask(Probe(100, work("mine")))
-    assert (told.placements, told.ever) == ((), True)
+    assert (told.placements, told.infeasible) == ((), None)
     assert told.explanation is not None
     assert told.explanation.reason.kind is ReasonKind.NO_ROOM
     assert told.explanation.estimate is not None
@@ -85,10 +86,10 @@ async def test_probe_says_why_it_would_wait_and_what_would_help(planner: Planner
 async def test_probe_of_what_can_never_run_names_what_would(planner: Planner) -> None:
     await planner.ask(Load(Snapshot(100, (NODE,), QUEUES, ())))
     told = await planner.ask(Probe(100, work("mine", gpus=3)))
-    assert not told.ever
+    assert told.infeasible is not None
+    assert told.infeasible.lack == Lack(LackKind.DEVICES, 3, 2)
     assert told.explanation is not None
-    assert told.explanation.estimate is not None
-    assert told.explanation.estimate.starts_at is None
+    assert told.explanation.estimate is None
     assert AskForLess("main", "devices", 2) in told.explanation.changes
 
 
@@ -137,3 +138,43 @@ def test_planner_whose_asker_is_gone_ends_without_a_word() -> None:
         planner.stdin.write(question)
         planner.stdin.close()
         assert planner.stderr.read() == b""
+
+
+async def test_work_that_left_the_line_is_named_until_it_is_told_of(planner: Planner) -> None:
+    """A plan may be lost before it is written down: the next one says it again."""
+    huge, small = work("huge", gpus=3), work("small")
+    await planner.ask(Load(Snapshot(100, (NODE,), QUEUES, (huge, small))))
+    for _ in range(2):
+        plan = await planner.ask(MakePlan(100))
+        assert [one.workload for one in plan.infeasible] == ["huge"]
+        assert [one.workload for one in plan.placements] == ["small"]
+        assert plan.unplaced == ()
+    await planner.ask(Changes(out=(huge,)))
+    assert (await planner.ask(MakePlan(100))).infeasible == ()
+    twin = replace(NODE, name="n1", devices=(*NODE.devices, Device("g9", 81920)))
+    await planner.ask(Changes(nodes=(twin,)))
+    for _ in range(2):
+        assert (await planner.ask(MakePlan(100))).feasible == ("huge",)
+    await planner.ask(Changes(workloads=(huge,)))
+    plan = await planner.ask(MakePlan(100))
+    assert ({one.workload for one in plan.placements}, plan.feasible) == ({"huge", "small"}, ())
+
+
+async def test_ground_that_changes_before_anybody_was_told_brings_work_back(planner: Planner) -> None:
+    huge = work("huge", gpus=3)
+    await planner.ask(Load(Snapshot(100, (NODE,), QUEUES, (huge,))))
+    assert (await planner.ask(MakePlan(100))).infeasible
+    twin = replace(NODE, name="n1", devices=(*NODE.devices, Device("g9", 81920)))
+    await planner.ask(Changes(nodes=(twin,)))
+    plan = await planner.ask(MakePlan(100))
+    assert ([one.workload for one in plan.placements], plan.infeasible) == (["huge"], ())
+
+
+async def test_nodes_that_may_come_back_are_capacity(planner: Planner) -> None:
+    """Their taints and their absence keep work waiting, not out of the line."""
+    huge, away = work("huge", gpus=3), replace(NODE, name="n1", devices=(*NODE.devices, Device("g9", 81920)))
+    await planner.ask(Load(Snapshot(100, (NODE,), QUEUES, (huge,)), whole=Whole((away,))))
+    plan = await planner.ask(MakePlan(100))
+    assert ([one.workload for one in plan.unplaced], plan.infeasible) == (["huge"], ())
+    await planner.ask(Changes(whole=Whole()))
+    assert [one.workload for one in (await planner.ask(MakePlan(100))).infeasible] == ["huge"]

@@ -387,7 +387,9 @@ async def test_pool_that_wants_more_isolation_than_slices_have_gets_no_slices(gr
     made(await admin.patch(f"/pools/{place['id']}", {"least_strength": "kernel"}, match="*"))
     whole = await ground.submit(admin, "whole")
     await ground.pass_time(10)
-    assert await ground.states(running, waiting, whole) == ["running", "queued", "running"]
+    assert await ground.states(running, waiting, whole) == ["running", "infeasible", "running"]
+    told = "Can never run because no GPU is shared in parts."
+    assert (await ground.get(waiting))["reason"]["sentence"] == told
     document = {"name": "x", "command": ["true"], "resources": sliced}
     problem = refused(await admin.post("/training", document), 422, field="body.resources.gpu")
     assert "(strength: none), and default wants kernel at least" in problem["errors"][0]["message"]

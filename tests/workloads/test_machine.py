@@ -4,13 +4,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corral.core.plans import Action
+from corral.core.plans import Action, Infeasible, Lack, LackKind, Reason, ReasonKind
+from corral.core.resources import Resource
 from corral.workloads.machine import (
     MOST_LOSSES,
     Asked,
     End,
     Ended,
     Event,
+    FoundFeasible,
+    FoundInfeasible,
     Granted,
     ImpossibleEventError,
     Kept,
@@ -25,12 +28,15 @@ from corral.workloads.machine import (
     handle,
     may_start,
 )
-from corral.workloads.reasons import Because, Why
-from corral.workloads.states import LEAVING, OVER, PRESENT, WAITING, State, Wanted
+from corral.workloads.reasons import Because, Why, infeasible_facts
+from corral.workloads.states import LEAVING, OVER, PRESENT, UNPLACED, State, Wanted
 
 STOP = Asked(Wanted.STOP, "u1", "Ana")
 SUSPEND = Asked(Wanted.SUSPEND, "u1", "Ana")
 RESUME = Asked(Wanted.RUN, "u1", "Ana")
+NEVER = FoundInfeasible(
+    infeasible_facts(Infeasible("w1", Reason(ReasonKind.NO_ROOM, 0, 1), Lack(LackKind.DEVICES, 6, 4)), "q1")
+)
 TAKEN = Taken(Action.RECLAIM, "w2", "bert")
 
 
@@ -91,6 +97,98 @@ def test_failed_replica_ends_the_others_of_its_gang() -> None:
     closed = handle(step.life, Ended(0, End.LEFT))
     assert closed.life.state is State.FAILED
     assert closed.because == Because(Why.EXITED, {"replica": 1, "of": 2, "detail": None, "exit_code": 3})
+
+
+def test_infeasible_work_gets_no_place_until_it_is_found_feasible() -> None:
+    step = handle(Life(), NEVER)
+    assert step.life.state is State.INFEASIBLE
+    assert step.because is not None
+    told = "Can never run because it asks for 6 GPUs on one node, and the largest node has 4."
+    assert step.because.sentence() == told
+    with pytest.raises(ImpossibleEventError):
+        handle(step.life, Granted(1, ["n0"]))
+    back = handle(step.life, FoundFeasible())
+    assert (back.life.state, why(back)) == (State.QUEUED, Why.FEASIBLE)
+    assert after(back.life, Granted(1, ["n0"])).state is State.STARTING
+
+
+def test_work_that_holds_a_place_or_was_suspended_by_hand_is_not_infeasible() -> None:
+    for life in (placed(), running(), after(Life(), SUSPEND), after(Life(), STOP)):
+        assert handle(life, NEVER).life == life
+    assert after(running(), TAKEN, Ended(0, End.LEFT), NEVER).state is State.INFEASIBLE
+
+
+def test_people_stop_and_suspend_infeasible_work_at_once() -> None:
+    assert after(Life(), NEVER, STOP).state is State.STOPPED
+    assert after(Life(), NEVER, SUSPEND).state is State.SUSPENDED
+    assert after(Life(), NEVER, SUSPEND, RESUME).state is State.QUEUED
+    assert after(Life(), NEVER, RESUME).state is State.INFEASIBLE
+
+
+@pytest.mark.parametrize(
+    ("reason", "lack", "expected"),
+    [
+        (
+            Reason(ReasonKind.NO_ROOM, 0, 1),
+            Lack(LackKind.DEVICES, 1, 0),
+            "it asks for 1 GPU on one node, and no node has one",
+        ),
+        (Reason(ReasonKind.NO_ROOM, 0, 1), Lack(LackKind.NODES), "there is no node in its pools"),
+        (
+            Reason(ReasonKind.NO_ROOM, 0, 1),
+            Lack(LackKind.SLICE_MIB, 98304, 81920),
+            "it asks for 96 GiB of one GPU, and the largest has 80 GiB",
+        ),
+        (
+            Reason(ReasonKind.NO_ROOM, 0, 1),
+            Lack(LackKind.CPU_MILLI, 64000, 16000),
+            "it asks for 64 CPU on one node, and the largest node has 16",
+        ),
+        (
+            Reason(ReasonKind.NO_ROOM, 0, 1),
+            Lack(LackKind.MEMORY_MIB, 2048, 512),
+            "it asks for 2 GiB of memory on one node, and the largest node has 512 MiB",
+        ),
+        (
+            Reason(ReasonKind.NO_ROOM, 0, 1),
+            Lack(LackKind.COMBINED),
+            "no one node has all that a replica asks for",
+        ),
+        (
+            Reason(ReasonKind.NO_ROOM, 0, 1),
+            Lack(LackKind.PROFILE, names=("1g.10gb",)),
+            "no GPU can be cut into 1g.10gb",
+        ),
+        (
+            Reason(ReasonKind.NO_ROOM, 0, 1),
+            Lack(LackKind.TAINTS, names=("a", "b")),
+            "every node has a taint that keeps it away: a, b",
+        ),
+        (
+            Reason(ReasonKind.NO_DOMAIN, 4, 8, 2, level="rack"),
+            None,
+            "its 8 replicas start together in one rack, and none has room for more than 4",
+        ),
+        (
+            Reason(ReasonKind.LIMIT, 0, 6000, 4000, "q1", Resource.GPU_MILLI),
+            None,
+            "it asks for 6 GPU, and the limit of its queue is 4 GPU",
+        ),
+        (
+            Reason(ReasonKind.LIMIT, 0, 6000, 4000, "q0", Resource.GPU_MILLI),
+            None,
+            "it asks for 6 GPU, and the limit of a queue above its own is 4 GPU",
+        ),
+        (
+            Reason(ReasonKind.KEPT_BY_FIXED_QUEUES, 0, 6000, 4000, None, Resource.GPU_MILLI),
+            None,
+            "it asks for 6 GPU, and only 4 GPU are not kept by fixed queues",
+        ),
+    ],
+)
+def test_arithmetic_of_infeasible_work_in_words(reason: Reason, lack: Lack | None, expected: str) -> None:
+    because = Because(Why.INFEASIBLE, infeasible_facts(Infeasible("w1", reason, lack), "q1"))
+    assert Because.from_dict(because.as_dict()).sentence() == f"Can never run because {expected}."
 
 
 @pytest.mark.parametrize(
@@ -229,7 +327,7 @@ def test_place_for_work_that_may_not_start_is_refused() -> None:
 def events_of(life: Life) -> st.SearchStrategy[Event]:
     """What can happen next."""
     possible: list[st.SearchStrategy[Event]] = [
-        st.sampled_from([STOP, SUSPEND, RESUME, TAKEN, Kept(), Told()]),
+        st.sampled_from([STOP, SUSPEND, RESUME, TAKEN, Kept(), Told(), NEVER, FoundFeasible()]),
     ]
     if may_start(life):
         possible.append(st.integers(1, 3).map(lambda replicas: Granted(replicas, ["n0"])))
@@ -270,6 +368,8 @@ def test_whatever_happens(data: st.DataObject, retries: int) -> None:
         if before.wanted is Wanted.STOP and event is not RESUME:
             assert life.wanted is Wanted.STOP
             assert life.state in {State.STOPPING, *OVER}
+        if life.state is State.INFEASIBLE:
+            assert (life.wanted, may_start(life)) == (Wanted.RUN, False)
         if not isinstance(event, Granted):
             again = handle(life, event)
             assert (again.life, again.because) == (life, None)
@@ -286,5 +386,5 @@ def test_every_replica_that_ends_brings_the_work_to_rest(data: st.DataObject) ->
     if life.state in PRESENT:
         for member in life.members:
             life = after(life, Ended(member.number, End.LEFT))
-    assert life.state in OVER | WAITING
+    assert life.state in OVER | UNPLACED
     assert life.fate is None

@@ -57,9 +57,10 @@ async def test_work_outside_of_any_guarantee_is_told_what_to_do(ground: Ground) 
     await ground.settle()
     rule = "work that is not preemptible runs only inside a guarantee, and Chen is guaranteed no GPU"
     todo = "Make it preemptible, or ask for a guarantee of at least 2 GPU for Chen."
-    waits = made(await chen.get(f"/workloads/{work}"))["waits"]
-    assert (waits["kind"], waits["facts"]["bound"]) == ("over_guarantee", 0)
-    assert waits["sentence"] == f"{rule[0].upper()}{rule[1:]}. {todo}"
+    seen = made(await chen.get(f"/workloads/{work}"))
+    assert (seen["state"], seen["waits"]) == ("infeasible", None)
+    assert (seen["reason"]["facts"]["rule"], seen["reason"]["facts"]["bound"]) == ("over_guarantee", 0)
+    assert seen["reason"]["sentence"] == f"Can never run because {rule.replace('Chen', 'its queue')}."
     told = made(await chen.get(f"/workloads/{work}/why"))
     assert (told["result"], told["sentence"]) == ("never", f"Can never run because {rule}. {todo}")
     assert "make_preemptible" in {one["kind"] for one in told["helps"]}

@@ -15,33 +15,43 @@ from sqlalchemy import delete, insert, select
 from corral.control.feed import Known
 from corral.core.devices import DeviceUse, slice_milli
 from corral.core.holds import Claim
-from corral.core.plans import Eviction, Placement, Plan
+from corral.core.plans import Eviction, Infeasible, Placement, Plan
 from corral.core.resources import WHOLE_DEVICE_MILLI, Resource
 from corral.scheduling.snapshot import write_value
 from corral.store.database import Transaction
 from corral.usage import ledger
 from corral.usage.clock import Reading
-from corral.workloads.machine import Granted, Taken, may_start
+from corral.workloads.machine import FoundFeasible, FoundInfeasible, Granted, Taken, may_start
+from corral.workloads.reasons import infeasible_facts
 from corral.workloads.records import Grant, Loaded, apply_all, load, open_attempts
 from corral.workloads.runs import run_name
 from corral.workloads.snapshot import replica_name, replica_number
-from corral.workloads.states import State
+from corral.workloads.states import WAITING
 from corral.workloads.steps import read_rows
 from corral.workloads.tables import claim, verdict, workload
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
+    """How many started, were suspended, left the line, came back to it, and had changed meanwhile."""
+
     started: int = 0
     taken: int = 0
+    left: int = 0
+    back: int = 0
     refused: int = 0
+
+    @property
+    def things(self) -> int:
+        return self.started + self.taken + self.left + self.back
 
 
 def commit(transaction: Transaction, zone_id: str, plan: Plan, known: Known, reading: Reading) -> Committed:
     """Places and evictions first, then what the next cycle and people who wait should know."""
     placed = _by_workload(plan.placements)
     taken = _by_workload(plan.evictions)
-    loaded = load(transaction, [*placed, *taken])
+    infeasible = {each.workload: each for each in plan.infeasible}
+    loaded = load(transaction, [*placed, *taken, *infeasible, *plan.feasible])
     going = [name for name in sorted(taken) if _is_as_planned(loaded, name, known)]
     _take(transaction, [(loaded[name], taken[name][0]) for name in going])
     coming = [
@@ -50,10 +60,14 @@ def commit(transaction: Transaction, zone_id: str, plan: Plan, known: Known, rea
         if _is_as_planned(loaded, name, known) and may_start(loaded[name].life)
     ]
     _place(transaction, [(loaded[name], placed[name]) for name in coming], known, reading)
+    left = [name for name in sorted(infeasible) if _is_as_planned(loaded, name, known)]
+    back = [name for name in plan.feasible if _is_as_planned(loaded, name, known)]
+    _move(transaction, [(loaded[name], infeasible[name]) for name in left], [loaded[name] for name in back])
     _keep_claims(transaction, zone_id, plan)
     _tell_the_waiting(transaction, plan, placed)
-    refused = len(taken) + len(placed) - len(going) - len(coming)
-    return Committed(len(coming), len(going), refused)
+    named = len(taken) + len(placed) + len(infeasible) + len(plan.feasible)
+    refused = named - len(going) - len(coming) - len(left) - len(back)
+    return Committed(len(coming), len(going), len(left), len(back), refused)
 
 
 def _is_as_planned(loaded: dict[str, Loaded], name: str, known: Known) -> bool:
@@ -84,12 +98,24 @@ def _place(
         transaction,
         [(loaded, Granted(len(grants), [one.node for one in grants])) for loaded, grants in granted],
     )
-    ids = [loaded.row.id for loaded, _ in placed]
+    _forget_verdicts(transaction, [loaded.row.id for loaded, _ in placed])
+    entries = [_entry(loaded, grant, known) for loaded, grants in granted for grant in grants]
+    ledger.open_all(transaction, entries, reading)
+
+
+def _move(
+    transaction: Transaction, left: Sequence[tuple[Loaded, Infeasible]], back: Sequence[Loaded]
+) -> None:
+    """Out of the line, and into it again; in a table of what waits, neither has a reason of its own."""
+    found = [(loaded, FoundInfeasible(infeasible_facts(each, loaded.row.queue_id))) for loaded, each in left]
+    apply_all(transaction, [*found, *((loaded, FoundFeasible()) for loaded in back)])
+    _forget_verdicts(transaction, [loaded.row.id for loaded, _ in left])
+
+
+def _forget_verdicts(transaction: Transaction, ids: Sequence[str]) -> None:
     for start in range(0, len(ids), _MOST_AT_ONCE):
         some = ids[start : start + _MOST_AT_ONCE]
         transaction.run(delete(verdict).where(verdict.c.workload_id.in_(some)))
-    entries = [_entry(loaded, grant, known) for loaded, grants in granted for grant in grants]
-    ledger.open_all(transaction, entries, reading)
 
 
 def _grants(loaded: Loaded, placements: list[Placement], known: Known) -> list[Grant]:
@@ -189,14 +215,12 @@ def _tell_the_waiting(transaction: Transaction, plan: Plan, placed: Iterable[str
     known = transaction.rows(
         select(verdict.c.workload_id, verdict.c.reason)
         .join(workload, workload.c.id == verdict.c.workload_id)
-        .where(workload.c.state.in_([State.QUEUED, State.SUSPENDED]))
+        .where(workload.c.state.in_(sorted(WAITING)))
     )
     told = {row.workload_id: row.reason for row in known}
     new = {name: json.loads(write_value(reason)) for name, reason in waiting.items()}
     news = [name for name, reason in new.items() if told.get(name) != reason]
-    for start in range(0, len(news), _MOST_AT_ONCE):
-        some = news[start : start + _MOST_AT_ONCE]
-        transaction.run(delete(verdict).where(verdict.c.workload_id.in_(some)))
+    _forget_verdicts(transaction, news)
     if news:
         rows = [{"workload_id": name, "reason": new[name], "at": transaction.now} for name in news]
         transaction.run(insert(verdict), rows)

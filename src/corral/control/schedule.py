@@ -76,7 +76,7 @@ class Scheduler:
     async def _cycle(self, term: Term) -> Done:
         try:
             fed = await self._tell()
-            if fed.message is None and not fed.known.waiting:
+            if fed.message is None and not (fed.known.waiting or fed.known.out):
                 self._planners_lost = 0
                 return Done()
             now = self._seconds()
@@ -98,10 +98,12 @@ class Scheduler:
                 "plan",
                 started=committed.started,
                 taken=committed.taken,
+                infeasible=committed.left,
+                feasible=committed.back,
                 changed_meanwhile=committed.refused,
                 waiting=len(fed.known.waiting),
             )
-        return Done(committed.started + committed.taken)
+        return Done(committed.things)
 
     async def _tell(self) -> Fed:
         if self._known is None or not self.planner.is_alive:

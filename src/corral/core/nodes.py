@@ -10,6 +10,11 @@ from corral.core.resources import WHOLE_DEVICE_MILLI
 # The tightest level of every topology; it needs no label.
 NODE_LEVEL = "node"
 
+# Taints that say how a node is, not what it is for: no work tolerates them.
+CORDONED = "corral.cordoned"
+LOST = "corral.lost"
+CONDITIONS = frozenset({CORDONED, LOST})
+
 
 class Arrangement(StrEnum):
     """Packing fills a node before the next one; spreading takes the emptiest."""

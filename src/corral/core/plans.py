@@ -125,6 +125,46 @@ class Unplaced:
     searches: Mapping[Action, SearchResult] = field(default_factory=dict)
 
 
+class LackKind(StrEnum):
+    """What no node has, or not all of them together."""
+
+    NODES = "nodes"
+    TAINTS = "taints"
+    MODELS = "models"
+    PROFILE = "profile"
+    SHARED = "shared"
+    SLICE_MIB = "slice_mib"
+    DEVICES = "devices"
+    CPU_MILLI = "cpu_milli"
+    MEMORY_MIB = "memory_mib"
+    COMBINED = "combined"
+    REPLICAS = "replicas"
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """The arithmetic: it asks for `asked`, and the largest node has `most`.
+
+    For `replicas`: so many start together, and there is room for `most` of them at once. `names` are the
+    models, the profile or the taints. Without numbers: `nodes` (there is none), `shared` (no device takes
+    slices), `combined` (each quantity is somewhere, but no node has all of them).
+    """
+
+    kind: LackKind
+    asked: int = 0
+    most: int = 0
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Infeasible:
+    """A workload that would not run even alone, on everything that there is. `lack` is for want of room."""
+
+    workload: str
+    reason: Reason
+    lack: Lack | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class DroppedClaim:
     """A promise or reservation of the last cycle that is not renewed, with what became of the replica."""
@@ -137,12 +177,16 @@ class DroppedClaim:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """`infeasible` leaves the line, `feasible` comes back to it: names of work that was out of it."""
+
     placements: tuple[Placement, ...] = ()
     promises: tuple[Promise, ...] = ()
     reservations: tuple[Reservation, ...] = ()
     evictions: tuple[Eviction, ...] = ()
     unplaced: tuple[Unplaced, ...] = ()
     dropped_claims: tuple[DroppedClaim, ...] = ()
+    infeasible: tuple[Infeasible, ...] = ()
+    feasible: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:

@@ -187,6 +187,14 @@ class World:
         self._push(at, _Event.LOSE, node)
         self._push(back, _Event.RETURN, node)
 
+    def join(self, node: Node) -> None:
+        """A node that was not there before, or one that is there as it is now."""
+        self._nodes[node.name] = node
+        self._present.add(node.name)
+        self._on_node.setdefault(node.name, {})
+        self._memory |= {(node.name, device.id): device.memory_mib for device in node.devices}
+        self._list_nodes()
+
     def bring_back(self, node: str) -> None:
         """The node is there again, empty."""
         if node not in self._present:

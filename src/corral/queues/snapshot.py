@@ -20,21 +20,22 @@ from corral.zones.tables import device, node, pool
 Quotas = dict[str, dict[Resource, Quota]]
 
 
-def queues(transaction: Transaction, zone_id: str) -> tuple[Queue, ...]:
+def queues(transaction: Transaction, zone_id: str, *, whole: bool = False) -> tuple[Queue, ...]:
     """All queues with their quotas in the pools of the zone, parents first.
 
     What a guarantee of GPUs brings along is in them; that is how the scheduler needs it, not how it was set.
+    `whole`: as it is when lost nodes and faulty devices are back.
     """
-    there = capacities(transaction, zone_id)
+    there = capacities(transaction, zone_id, whole=whole)
     stored = stored_quotas(transaction, list(there))
 
-    def whole(one: Queue) -> Queue:
+    def sized(one: Queue) -> Queue:
         given = stored.get(one.name, {})
         decide = root_quota if one.parent is None else whole_quota
         quotas = {pool_id: decide(given.get(pool_id, {}), size) for pool_id, size in there.items()}
         return replace(one, quotas=quotas)
 
-    return tuple(whole(one) for one in queues_in(transaction, list(there)))
+    return tuple(sized(one) for one in queues_in(transaction, list(there)))
 
 
 def usual_quotas(transaction: Transaction, zone_id: str) -> Quotas:
@@ -42,15 +43,20 @@ def usual_quotas(transaction: Transaction, zone_id: str) -> Quotas:
     return {pool_id: whole_quota({}, size) for pool_id, size in capacities(transaction, zone_id).items()}
 
 
-def capacities(transaction: Transaction, zone_id: str) -> dict[str, Amount]:
-    """What the nodes that are ready have in sum, for every pool of the zone."""
-    ready = (node.c.zone_id == zone_id, node.c.state == "ready")
+def capacities(transaction: Transaction, zone_id: str, *, whole: bool = False) -> dict[str, Amount]:
+    """What the nodes that are ready have in sum, for every pool of the zone; `whole`: all nodes."""
+    ready = [node.c.zone_id == zone_id]
+    health = [DeviceHealth.HEALTHY]
+    if whole:
+        health.append(DeviceHealth.FAULTY)
+    else:
+        ready.append(node.c.state == "ready")
     gpus = {
         pool_id: count * WHOLE_DEVICE_MILLI
         for pool_id, count in transaction.rows(
             select(node.c.pool_id, func.count())
             .join(device, device.c.node_id == node.c.id)
-            .where(*ready, device.c.health == DeviceHealth.HEALTHY)
+            .where(*ready, device.c.health.in_(health))
             .group_by(node.c.pool_id)
         )
     }

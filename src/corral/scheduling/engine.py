@@ -84,6 +84,17 @@ class Engine:
             dict(self._mixes),
         )
 
+    @property
+    def queues(self) -> tuple[Queue, ...]:
+        return self._queues
+
+    def node(self, name: str) -> Node | None:
+        return self._nodes.get(name)
+
+    def pool_of(self, node: str) -> str:
+        """The pool of a node that is there."""
+        return self._pool_of_node[node]
+
     def has_workload(self, name: str) -> bool:
         return name in self._workloads
 

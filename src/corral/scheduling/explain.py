@@ -16,10 +16,12 @@ from corral.core.changes import (
     Wait,
 )
 from corral.core.explanations import Estimate, Explanation, NoEstimate
-from corral.core.plans import Action, Reason, ReasonKind, SearchResult
+from corral.core.plans import Action, Lack, LackKind, Reason, ReasonKind, SearchResult
 from corral.core.resources import Resource
 
 _CHECKS = {
+    "cordoned": "it is cordoned",
+    "lost": "it is lost",
     "labels": "labels, taints or the named nodes do not allow it",
     "device_kind": "the node lacks devices of that model, size or mode",
     "pods": "the node runs as many pods as it may",
@@ -84,6 +86,64 @@ def sentence(reason: Reason, now: int) -> str:
                 return "no node has room for it"
             found = f"only {reason.used}" if reason.used else "none"
             return f"{found} of its {reason.asked} replicas that start together found a place"
+
+
+def never(reason: Reason, lack: Lack | None) -> str:
+    """Why work cannot run even alone: the end of "can never run because", with what it asks for."""
+    if lack is not None:
+        return _lack(lack)
+    match reason.kind:
+        case ReasonKind.LIMIT:
+            asked, bound = _amount(reason, reason.asked), _amount(reason, reason.bound)
+            return f"it asks for {asked}, and the limit of {reason.queue} is {bound}"
+        case ReasonKind.KEPT_BY_FIXED_QUEUES:
+            asked, bound = _amount(reason, reason.asked), _amount(reason, reason.bound)
+            return f"it asks for {asked}, and only {bound} are not kept by fixed queues"
+        case ReasonKind.NO_DOMAIN:
+            return (
+                f"its {reason.asked} replicas start together in one {reason.level},"
+                f" and none has room for more than {reason.used}"
+            )
+        case ReasonKind.NO_ROOM:
+            return f"its {reason.asked} replicas start together, and there is room for {reason.used} in all"
+        case _:
+            return sentence(reason, 0)
+
+
+def _lack(lack: Lack) -> str:
+    names = " or ".join(lack.names)
+    kind = f"{names} GPU" if names else "GPU"
+    match lack.kind:
+        case LackKind.NODES:
+            return "there is no node in its pools"
+        case LackKind.TAINTS:
+            return f"every node has a taint that keeps it away: {', '.join(lack.names)}"
+        case LackKind.MODELS:
+            return f"no node has a GPU of the model {names}"
+        case LackKind.PROFILE:
+            return f"no GPU can be cut into {names}"
+        case LackKind.SHARED:
+            return "no GPU is shared in parts"
+        case LackKind.SLICE_MIB:
+            return f"it asks for {size(lack.asked)} of one GPU, and the largest has {size(lack.most)}"
+        case LackKind.DEVICES:
+            asked = f"{lack.asked} {kind}{'' if lack.asked == 1 else 's'}"
+            has = f"the largest node has {lack.most}" if lack.most else "no node has one"
+            return f"it asks for {asked} on one node, and {has}"
+        case LackKind.CPU_MILLI:
+            asked, most = f"{lack.asked / 1000:g}", f"{lack.most / 1000:g}"
+            return f"it asks for {asked} CPU on one node, and the largest node has {most}"
+        case LackKind.MEMORY_MIB:
+            asked, most = size(lack.asked), size(lack.most)
+            return f"it asks for {asked} of memory on one node, and the largest node has {most}"
+        case LackKind.COMBINED:
+            return "no one node has all that a replica asks for"
+        case LackKind.REPLICAS:
+            return f"its {lack.asked} replicas start together, and there is room for {lack.most} in all"
+
+
+def size(mib: int) -> str:
+    return f"{mib / 1024:.4g} GiB" if mib >= 1024 else f"{mib} MiB"
 
 
 def remedy(reason: Reason) -> str | None:

@@ -10,6 +10,8 @@ from corral.scheduling.requests import RequestClass
 class Check(StrEnum):
     """The checks in the order in which they are made; explanations count nodes by the first that failed."""
 
+    CORDONED = "cordoned"
+    LOST = "lost"
     LABELS = "labels"
     DEVICE_KIND = "device_kind"
     PODS = "pods"

@@ -3,34 +3,37 @@
 Every question and answer is a value with a JSON form, so that the planner can live in a process of its own.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from corral.core.explanations import Explanation
 from corral.core.holds import Claim, Hold
 from corral.core.nodes import Node
-from corral.core.plans import Placement, Plan
+from corral.core.plans import Infeasible, Placement, Plan
 from corral.core.queues import Queue
 from corral.core.workloads import Workload
 from corral.scheduling.arrivals import Arrivals, Arrived
-from corral.scheduling.engine import Engine, schedule
+from corral.scheduling.engine import Engine
 from corral.scheduling.experience import Lesson
+from corral.scheduling.line import Line, Whole
 from corral.scheduling.snapshot import Snapshot
 from corral.scheduling.why import why_in
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Everything anew, and what arrived before."""
+    """Everything anew, and what arrived before; `out` is work that is out of the line."""
 
     snapshot: Snapshot
     arrived: tuple[Arrived, ...] = ()
+    whole: Whole = field(default_factory=Whole)
+    out: tuple[Workload, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is different. `queues` and `holds` are all of them; None leaves them as they are.
+    """What is different. `queues`, `holds` and `whole` are all of it; None leaves them as they are.
 
-    `lessons` are what was learnt of single queues.
+    `lessons` are what was learnt of single queues, `out` is work that is out of the line now.
     """
 
     workloads: tuple[Workload, ...] = ()
@@ -40,6 +43,8 @@ class Changes:
     queues: tuple[Queue, ...] | None = None
     holds: tuple[Hold, ...] | None = None
     lessons: tuple[Lesson, ...] = ()
+    whole: Whole | None = None
+    out: tuple[Workload, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +72,14 @@ class Explain:
 class Told:
     """Where a workload would start now; else why it waits and what would help.
 
-    `takes_from` are those that must go for it. `ever` is False if it could not even run on its own.
+    `takes_from` are those that must go for it. `infeasible` if it could not run even alone on everything that
+    there is: what would help is then said of that, whatever runs at the moment.
     """
 
     placements: tuple[Placement, ...] = ()
     explanation: Explanation | None = None
     takes_from: tuple[str, ...] = ()
-    ever: bool = True
+    infeasible: Infeasible | None = None
 
 
 Question = Load | Changes | MakePlan | Probe | Explain
@@ -85,17 +91,20 @@ class LivePlanner:
 
     def __init__(self) -> None:
         self._arrivals: Arrivals | None = None  # with the engine that they are told to
+        self._line: Line | None = None
 
     def answer(self, question: Question) -> Answer:
         match question:
             case Load():
-                self._arrivals = Arrivals(Engine(question.snapshot), question.arrived)
+                engine = Engine(question.snapshot)
+                self._arrivals = Arrivals(engine, question.arrived)
+                self._line = Line(engine, question.whole, question.out)
                 return None
             case Changes():
                 self._change(question)
                 return None
             case MakePlan():
-                return self._known().plan(question.now, claims=question.claims)
+                return self._plan(question)
             case Probe():
                 return self._probe(question)
             case Explain():
@@ -108,54 +117,79 @@ class LivePlanner:
         assert self._arrivals is not None, "the planner is loaded before it is asked"
         return self._arrivals
 
+    def _lined(self) -> Line:
+        assert self._line is not None, "the planner is loaded before it is asked"
+        return self._line
+
+    def _plan(self, asked: MakePlan) -> Plan:
+        """Planned again without those that can never run: they want nothing."""
+        engine, line = self._known(), self._lined()
+        plan = engine.plan(asked.now, claims=asked.claims)
+        if line.leave(plan):
+            plan = engine.plan(asked.now, claims=asked.claims)
+        return line.finish(plan)
+
     def _change(self, changes: Changes) -> None:
         """Queues before the work in them, and work before the nodes that it leaves."""
-        engine = self._known()
+        engine, line = self._known(), self._lined()
         if changes.queues is not None:
             engine.set_queues(changes.queues)
         if changes.lessons:
             engine.teach(changes.lessons)
         for node in changes.nodes:
             engine.set_node(node)
-        came = [each for each in changes.workloads if not engine.has_workload(each.name)]
-        went = [engine.workload(name) for name in changes.gone_workloads if engine.has_workload(name)]
-        for workload in changes.workloads:
-            engine.set_workload(workload)
-        for workload in went:
-            engine.drop_workload(workload.name)
-        self._counted().change(came, went)
+        self._change_work(changes)
         for name in changes.gone_nodes:
             engine.drop_node(name)
         if changes.holds is not None:
             engine.set_holds(changes.holds)
+        if changes.nodes or changes.gone_nodes or changes.queues is not None or changes.whole is not None:
+            names = (*(node.name for node in changes.nodes), *changes.gone_nodes)
+            line.ground_changed(names, changes.whole)
+
+    def _change_work(self, changes: Changes) -> None:
+        engine, line = self._known(), self._lined()
+
+        def is_new(workload: Workload) -> bool:
+            return not engine.has_workload(workload.name) and not line.is_out(workload.name)
+
+        came = [each for each in (*changes.workloads, *changes.out) if is_new(each)]
+        went = [engine.workload(name) for name in changes.gone_workloads if engine.has_workload(name)]
+        went += [line.workload(name) for name in changes.gone_workloads if line.is_out(name)]
+        for workload in changes.workloads:
+            engine.set_workload(workload)
+        for name in (*changes.gone_workloads, *(each.name for each in changes.out)):
+            if engine.has_workload(name):
+                engine.drop_workload(name)
+        line.told(changes.workloads, changes.gone_workloads, changes.out)
+        self._counted().change(came, went)
 
     def _probe(self, probe: Probe) -> Told:
-        engine = self._known()
-        known = engine.snapshot(probe.now).queues
-        missing = tuple(one for one in probe.queues if one.name not in {each.name for each in known})
-        if missing:
-            engine.set_queues((*known, *missing))
-        try:
+        engine, line = self._known(), self._lined()
+        known = {each.name for each in engine.queues}
+        with line.with_queues(tuple(one for one in probe.queues if one.name not in known)):
             engine.set_workload(probe.workload)
             try:
                 return self._tell(probe.workload.name, probe.now)
             finally:
                 engine.drop_workload(probe.workload.name)
-        finally:
-            if missing:
-                engine.set_queues(known)
 
     def _tell(self, name: str, now: int) -> Told:
-        engine = self._known()
+        engine, line = self._known(), self._lined()
+        if line.is_out(name):
+            return self._tell_never(line.workload(name), now)
         if not engine.has_workload(name):
             return Told()
         plan = engine.plan(now)
         places = tuple(each for each in plan.placements if each.workload == name)
         takes = sorted({each.workload for each in plan.evictions if each.for_workload == name})
-        snapshot = engine.snapshot(now)
-        told = Told(places, why_in(engine, snapshot, name), tuple(takes))
-        if told.explanation is None or takes:
-            return told
-        alone = tuple(each for each in snapshot.workloads if each.name == name)
-        ever = schedule(replace(snapshot, workloads=alone, holds=())).placements
-        return replace(told, ever=bool(ever))
+        waits = any(each.workload == name for each in plan.unplaced)
+        if waits and not takes and line.judge(engine.workload(name)) is not None:
+            return self._tell_never(engine.workload(name), now)
+        return Told(places, why_in(engine, engine.snapshot(now), name), tuple(takes))
+
+    def _tell_never(self, workload: Workload, now: int) -> Told:
+        infeasible = self._lined().judge(workload)
+        if infeasible is None:
+            return Told()  # it could run since a moment ago; the next plan says so
+        return Told(explanation=self._lined().why(workload, now), infeasible=infeasible)

@@ -20,6 +20,7 @@ from corral.core.changes import (
     UsePool,
     Wait,
 )
+from corral.core.nodes import CONDITIONS
 from corral.core.plans import Action, Plan
 from corral.core.workloads import ReplicaGroup
 from corral.scheduling.changes import changed
@@ -126,7 +127,8 @@ def _find(groups: Iterable[ReplicaGroup], name: str) -> ReplicaGroup | None:
 def _conditions(cycle: Cycle, group: ReplicaGroup) -> Iterator[Sequence[Change]]:
     request = group.request
     taints = {taint for node in cycle.board.nodes for taint in node.node.taints}
-    unknown = sorted(taints - set(request.tolerates))
+    # Of a node that is cordoned or lost there is nothing to tolerate.
+    unknown = sorted(taints - CONDITIONS - set(request.tolerates))
     yield [DropCondition(group.name, "taint", taint) for taint in unknown[:_ONE_BY_ONE]]
     yield [DropCondition(group.name, "label", label) for label in sorted(request.node_labels)[:_ONE_BY_ONE]]
     if request.nodes:

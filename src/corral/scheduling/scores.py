@@ -10,6 +10,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from corral.core.nodes import CORDONED, LOST
 from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.scheduling.demand import LEVEL_MASK, NO_FIT, TOO_MUCH, Demand
 from corral.scheduling.fit import Check
@@ -138,8 +139,14 @@ class Scores:
     def _count_failed(self, neighbours: Flags | None) -> dict[str, int]:
         stock, request, later = self.stock, self.request, self.stock.later
         fitting = self.demand.array().take(stock.condition) < NO_FIT
-        passed = {
-            Check.LABELS: np.ones_like(stock.differs) if self.allowed is None else self.allowed,
+        passed = {}
+        if self.allowed is not None and not self.allowed.all():
+            passed = {
+                Check.CORDONED: stock.without_taint(CORDONED),
+                Check.LOST: stock.without_taint(LOST),
+                Check.LABELS: self.allowed,
+            }
+        passed |= {
             Check.DEVICE_KIND: (self.demand.mib.take(stock.kind) < TOO_MUCH).sum(axis=1) >= request.count,
             Check.PODS: later.pods > 0,
             Check.CPU: later.cpu >= request.cpu_milli,

@@ -171,6 +171,10 @@ class Stock:
             return None
         return np.array([request.allowed_on(node.node) for node in self._board.nodes], np.bool_)
 
+    def without_taint(self, taint: str) -> Flags:
+        """Which nodes do not have it."""
+        return np.array([taint not in node.node.taints for node in self._board.nodes], np.bool_)
+
     def missing_on(self, request: RequestClass) -> Integers | None:
         """How many of the things that the request wants each node lacks; None if it wants none."""
         if not request.wants_things:

@@ -13,13 +13,14 @@ the first of a person's stop, a suspension, a replica's failure or loss; a perso
 When the last replica is gone, the fate becomes the next state.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 from corral.core.plans import Action
 from corral.workloads.reasons import Because, Why
-from corral.workloads.states import LEAVING, OVER, WAITING, State, Wanted
+from corral.workloads.states import LEAVING, OVER, UNPLACED, WAITING, State, Wanted
 
 MOST_LOSSES = 5
 FIRST_PAUSE_SECONDS = 5
@@ -90,6 +91,18 @@ class Granted:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundInfeasible:
+    """The scheduler found that nothing that there is could run it; `facts` say what is missing."""
+
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFeasible:
+    """Nodes, pools or quotas changed, and it could run now."""
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """A person asks for something."""
 
@@ -141,7 +154,7 @@ class Ended:
     time_limit_seconds: int = 0
 
 
-Event = Granted | Asked | Taken | Kept | Told | Seen | Ended
+Event = Granted | FoundInfeasible | FoundFeasible | Asked | Taken | Kept | Told | Seen | Ended
 
 
 # Instructions
@@ -179,6 +192,10 @@ def handle(life: Life, event: Event) -> Step:
     match event:
         case Granted():
             return _granted(life, event)
+        case FoundInfeasible():
+            return _found_infeasible(life, event)
+        case FoundFeasible():
+            return _found_feasible(life)
         case Asked():
             return _asked(life, event)
         case Taken():
@@ -217,6 +234,18 @@ def _granted(life: Life, event: Granted) -> Step:
     return _step(begun, Because(Why.PLACED, {"nodes": ", ".join(sorted(set(event.nodes)))}))
 
 
+def _found_infeasible(life: Life, event: FoundInfeasible) -> Step:
+    if not may_start(life):
+        return Step(life, None, instructions_for(life))
+    return _step(replace(life, state=State.INFEASIBLE), Because(Why.INFEASIBLE, event.facts))
+
+
+def _found_feasible(life: Life) -> Step:
+    if life.state is not State.INFEASIBLE:
+        return Step(life, None, instructions_for(life))
+    return _step(replace(life, state=State.QUEUED), Because(Why.FEASIBLE))
+
+
 def _asked(life: Life, event: Asked) -> Step:
     facts = {"by": event.by, "by_name": event.by_name}
     match event.wanted:
@@ -231,7 +260,7 @@ def _asked(life: Life, event: Asked) -> Step:
 def _stop(life: Life, because: Because) -> Step:
     if life.state in OVER or life.fate is Fate.STOP:
         return Step(life, None, instructions_for(life))
-    if life.state in WAITING:
+    if life.state in UNPLACED:
         return _step(replace(life, state=State.STOPPED, wanted=Wanted.STOP), because)
     return _leave(replace(life, wanted=Wanted.STOP), Fate.STOP, because)
 
@@ -240,7 +269,7 @@ def _suspend_by_hand(life: Life, because: Because) -> Step:
     if life.state in OVER or life.wanted is not Wanted.RUN:
         return Step(life, None, instructions_for(life))
     held = replace(life, wanted=Wanted.SUSPEND)
-    if life.state in WAITING:
+    if life.state in UNPLACED:
         return _step(replace(held, state=State.SUSPENDED), because)
     if life.fate is not None:
         # On its way out already; what is wanted decides where it ends up.
@@ -254,7 +283,7 @@ def _resume(life: Life, because: Because) -> Step:
         life.wanted is Wanted.RUN and life.state is not State.FAILED
     ):
         return Step(life, None, instructions_for(life))
-    if life.state in OVER | WAITING:
+    if life.state in OVER | UNPLACED:
         again = replace(
             life, state=State.QUEUED, wanted=Wanted.RUN, failures=0, losses=0, pause_seconds=0, members=()
         )

@@ -5,15 +5,19 @@ language, and a search finds all that were preempted for the same workload.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from corral.core.plans import Action
+from corral.core.plans import Action, Infeasible, Lack, LackKind, Reason, ReasonKind
+from corral.core.resources import Resource
+from corral.scheduling.explain import never
 
 
 class Why(StrEnum):
     SUBMITTED = "submitted"
+    INFEASIBLE = "infeasible"
+    FEASIBLE = "feasible"
     PLACED = "placed"
     ALL_RUN = "all_run"
     ASKED_TO_STOP = "asked_to_stop"
@@ -42,6 +46,7 @@ _TAKEN_BY = {
 }
 _SENTENCES = {
     Why.SUBMITTED: "Submitted.",
+    Why.FEASIBLE: "It can run now, and waits for its turn.",
     Why.PLACED: "Placed on {nodes}.",
     Why.ALL_RUN: "It runs.",
     Why.ASKED_TO_STOP: "{by_name} stopped it.",
@@ -78,6 +83,8 @@ class Because:
         match self.why:
             case Why.TAKEN:
                 return f"Suspended: {_TAKEN_BY[Action(self.facts['rule'])].format(**self._named())}."
+            case Why.INFEASIBLE:
+                return f"Can never run because {_never(self.facts)}."
             case Why.TRIES_AGAIN:
                 what = Because.from_dict(self.facts["after"]).sentence()
                 return f"{what} It is tried again ({self.facts['number']} of {self.facts['most']})."
@@ -97,3 +104,32 @@ class Because:
         if isinstance(detail := given.get("detail"), str):
             given["detail"] = detail.rstrip(".")  # it ends a sentence of ours
         return names | given
+
+
+def infeasible_facts(infeasible: Infeasible, queue_id: str) -> dict[str, Any]:
+    """What is kept of it. Names of queues change and are not for everybody: whether it is its own."""
+    reason, lack = infeasible.reason, infeasible.lack
+    facts: dict[str, Any] = {"rule": reason.kind.value, "asked": reason.asked}
+    if lack is not None:
+        return facts | {"lack": asdict(lack) | {"kind": lack.kind.value, "names": list(lack.names)}}
+    facts |= {"used": reason.used, "bound": reason.bound, "level": reason.level}
+    resource = None if reason.resource is None else reason.resource.value
+    own = None if reason.queue is None else reason.queue == queue_id
+    return facts | {"resource": resource, "own_queue": own}
+
+
+def _never(facts: Mapping[str, Any]) -> str:
+    lack = facts.get("lack")
+    resource = facts.get("resource")
+    return never(
+        Reason(
+            ReasonKind(facts["rule"]),
+            facts.get("used", 0),
+            facts["asked"],
+            facts.get("bound", 0),
+            "its queue" if facts.get("own_queue") else "a queue above its own",
+            None if resource is None else Resource(resource),
+            level=facts.get("level"),
+        ),
+        lack and Lack(LackKind(lack["kind"]), lack["asked"], lack["most"], tuple(lack["names"])),
+    )

@@ -5,16 +5,17 @@ one with a live attempt holds what its allocations say, and is leaving where its
 """
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import select
 
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Workload
 from corral.store.database import AnyRow, Transaction
-from corral.workloads.machine import may_start
+from corral.workloads.machine import Life, may_start
 from corral.workloads.records import Loaded, load, use_from_dict
 from corral.workloads.spec import Resources
-from corral.workloads.states import LEAVING, PRESENT, WAITING
+from corral.workloads.states import LEAVING, PRESENT, UNPLACED, State, Wanted
 from corral.workloads.tables import allocation, workload
 
 GROUP = "replicas"
@@ -30,20 +31,26 @@ def replica_number(name: str) -> int:
     return int(name.rpartition("-")[2])
 
 
-def workloads(transaction: Transaction, zone_id: str) -> tuple[Workload, ...]:
-    """All of a zone that wait or hold something."""
-    states = sorted({*WAITING, *PRESENT})
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """`values` wait or hold something, `out` are infeasible; `gone` are the names of all others."""
+
+    values: tuple[Workload, ...]
+    out: tuple[Workload, ...]
+    gone: tuple[str, ...] = ()
+
+
+def workloads(transaction: Transaction, zone_id: str) -> Seen:
+    """All of a zone that scheduling is concerned with."""
+    states = sorted({*UNPLACED, *PRESENT})
     ids = transaction.rows(
         select(workload.c.id).where(workload.c.zone_id == zone_id, workload.c.state.in_(states))
     )
-    found, _ = some(transaction, [one for (one,) in ids])
-    return found
+    return some(transaction, [one for (one,) in ids])
 
 
-def some(
-    transaction: Transaction, workload_ids: Collection[str]
-) -> tuple[tuple[Workload, ...], tuple[str, ...]]:
-    """Those of the workloads that scheduling is concerned with, and the names of the others."""
+def some(transaction: Transaction, workload_ids: Collection[str]) -> Seen:
+    """What scheduling is told of these workloads."""
     loaded = load(transaction, workload_ids)
     held: dict[str, list[AnyRow]] = {}
     for row in _allocations(transaction, list(loaded)):
@@ -53,17 +60,22 @@ def some(
         for name, one in loaded.items()
         if (value := as_workload(one, held.get(name, ()), transaction.now)) is not None
     }
-    return tuple(values.values()), tuple(name for name in workload_ids if name not in values)
+    out = {name for name in values if loaded[name].life.state is State.INFEASIBLE}
+    return Seen(
+        tuple(value for name, value in values.items() if name not in out),
+        tuple(value for name, value in values.items() if name in out),
+        tuple(name for name in workload_ids if name not in values),
+    )
 
 
 def as_workload(loaded: Loaded, held: Iterable[AnyRow], now: datetime) -> Workload | None:
-    """None for one that neither waits for a place nor holds one."""
+    """None for one that neither waits for a place nor holds one nor is infeasible."""
     row, life = loaded.row, loaded.life
     if life.state in PRESENT:
         replicas = _placed(row, held, now, is_leaving=life.state in LEAVING)
         if not replicas:
             return None
-    elif may_start(life) and (row.not_before is None or row.not_before <= now):
+    elif _may_wait(life) and (row.not_before is None or row.not_before <= now):
         replicas = tuple(Replica(replica_name(row.id, each)) for each in range(row.spec["replicas"]))
     else:
         return None
@@ -86,6 +98,10 @@ def as_workload(loaded: Loaded, held: Iterable[AnyRow], now: datetime) -> Worklo
         restart_together=True,
         runtime_limit_seconds=limit,
     )
+
+
+def _may_wait(life: Life) -> bool:
+    return may_start(life) or (life.state is State.INFEASIBLE and life.wanted is Wanted.RUN)
 
 
 def _placed(row: AnyRow, held: Iterable[AnyRow], now: datetime, *, is_leaving: bool) -> tuple[Replica, ...]:

@@ -14,7 +14,7 @@ from corral.api.callers import Caller
 from corral.api.models import Instant, Output
 from corral.core.changes import Change, RaiseBounds, UsePool, Wait
 from corral.core.explanations import Explanation
-from corral.scheduling.explain import advice, details, expectation, sentence
+from corral.scheduling.explain import advice, details, expectation, never, sentence
 from corral.scheduling.live import Told
 from corral.scheduling.snapshot import write_value
 from corral.store.database import Transaction
@@ -40,6 +40,9 @@ class Verdict(Output):
     nodes: list[str] = Field(description="Where it would start now.")
     details: list[str]
     reason: dict[str, Any] | None = Field(description="The rule that stopped it, with its numbers.")
+    lack: dict[str, Any] | None = Field(
+        None, description="Of work that can never run for want of room: what it asks for, and what there is."
+    )
     in_queue: Position | None = None
     in_pool: Position | None = None
     starts_at: Instant | None = Field(None, description="When it will probably start.")
@@ -83,23 +86,26 @@ def _waits(told: Told, why: Explanation, names: Names, takes: list[str], now: in
     reason = names.reason(why.reason)
     because, advised = sentence(reason, now), advised_by(reason)
     starts = None if why.estimate is None else why.estimate.starts_at
-    if not told.ever:
+    ever = told.infeasible is None
+    if told.infeasible is not None:
+        because = never(reason, told.infeasible.lack)
         text = f"Can never run because {because}.{advised}"
     elif takes:
         text = f"Starts when {', '.join(takes)} has made room: it takes back its share."
     else:
         text = f"Waits: {because}.{advised}"
     return Verdict(
-        result="waits" if told.ever else "never",
+        result="waits" if ever else "never",
         sentence=text,
         nodes=[],
         details=list(details(replace(why, reason=reason))),
         reason=_json(reason),
+        lack=None if told.infeasible is None or told.infeasible.lack is None else _json(told.infeasible.lack),
         in_queue=None if why.in_queue is None else Position(number=why.in_queue.number, of=why.in_queue.of),
         in_pool=None if why.in_pool is None else Position(number=why.in_pool.number, of=why.in_pool.of),
         starts_at=None if starts is None else datetime.fromtimestamp(starts, UTC),
-        no_estimate=None if why.estimate is None or not told.ever else why.estimate.without,
-        expectation=None if why.estimate is None or not told.ever else expectation(why.estimate, now),
+        no_estimate=None if why.estimate is None or not ever else why.estimate.without,
+        expectation=None if why.estimate is None or not ever else expectation(why.estimate, now),
         helps=[_help(names.change(change), now) for change in why.changes],
         takes_from=takes,
         at=at,

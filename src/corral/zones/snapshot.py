@@ -4,7 +4,7 @@ Pools are named by their ids and hold the nodes that are theirs in the tables; n
 the engine names them.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,23 +12,25 @@ from sqlalchemy import select
 
 from corral.core.devices import Device, DeviceMode
 from corral.core.mig import MigGeometry, MigInstance, MigProfile
-from corral.core.nodes import Arrangement, DeviceLink, Node, Pool, Topology
+from corral.core.nodes import CORDONED, LOST, Arrangement, DeviceLink, Node, Pool, Topology
 from corral.store.database import AnyRow, Transaction
 from corral.zones.rules import DeviceHealth, takes_slices
 from corral.zones.tables import device, node, pool
 
 # On every node and pool of a snapshot, whatever the engine calls it.
 POOL_LABEL = "corral.pool"
-CORDONED = "corral.cordoned"
-LOST = "corral.lost"
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What a zone has to place work on."""
+    """What a zone has to place work on.
+
+    `dormant` are nodes that are lost or cordoned or have faulty devices, as they may be again.
+    """
 
     pools: tuple[Pool, ...]
     nodes: tuple[Node, ...]
+    dormant: tuple[Node, ...] = ()
 
 
 def pools_and_nodes(
@@ -52,21 +54,32 @@ def pools_and_nodes(
     ):
         devices.setdefault(row.node_id, []).append(row)
     slicing = {row.id for row in pools if takes_slices(row.least_strength)}
-    usable = [row for row in nodes if row.state == "ready" or row.name in held_nodes]
+
+    def devices_of(row: AnyRow, *, whole: bool) -> tuple[Device, ...]:
+        return tuple(
+            _device(one, slices=row.pool_id in slicing)
+            for one in devices.get(row.id, ())
+            if one.health == DeviceHealth.HEALTHY
+            or (one.health == DeviceHealth.FAULTY if whole else (row.name, one.id) in held)
+        )
+
     return Ground(
         tuple(_pool(row) for row in pools),
         tuple(
-            _node(
-                row,
-                tuple(
-                    _device(one, slices=row.pool_id in slicing)
-                    for one in devices.get(row.id, ())
-                    if one.health == DeviceHealth.HEALTHY or (row.name, one.id) in held
-                ),
-            )
-            for row in usable
+            _node(row, devices_of(row, whole=False), _taints(row))
+            for row in nodes
+            if row.state == "ready" or row.name in held_nodes
+        ),
+        tuple(
+            _node(row, devices_of(row, whole=True), tuple(row.taints))
+            for row in nodes
+            if _is_dormant(row, devices.get(row.id, ()))
         ),
     )
+
+
+def _is_dormant(row: AnyRow, devices: Iterable[AnyRow]) -> bool:
+    return row.cordoned or row.state == "lost" or any(one.health != DeviceHealth.HEALTHY for one in devices)
 
 
 def _pool(row: AnyRow) -> Pool:
@@ -81,12 +94,13 @@ def _pool(row: AnyRow) -> Pool:
     )
 
 
-def _node(row: AnyRow, devices: tuple[Device, ...]) -> Node:
-    taints = (
-        *row.taints,
-        *([CORDONED] if row.cordoned else []),
-        *([LOST] if row.state == "lost" else []),
-    )
+def _taints(row: AnyRow) -> tuple[str, ...]:
+    """Its own, and what keeps new work away for now."""
+    conditions = (CORDONED, row.cordoned), (LOST, row.state == "lost")
+    return (*row.taints, *(taint for taint, holds in conditions if holds))
+
+
+def _node(row: AnyRow, devices: tuple[Device, ...], taints: tuple[str, ...]) -> Node:
     there = {one.id for one in devices}
     return Node(
         name=row.name,

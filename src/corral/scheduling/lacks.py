@@ -1,0 +1,84 @@
+"""Lacks: the arithmetic of work for which there is no room even where nothing runs."""
+
+from collections.abc import Iterator, Sequence
+
+from corral.core.devices import Device
+from corral.core.nodes import Node
+from corral.core.plans import Lack, LackKind
+from corral.core.workloads import DeviceRequest, Request
+from corral.scheduling.fit import usable_devices
+from corral.scheduling.requests import RequestClass
+
+
+def lack_of(request: Request, asked: int, placed: int, nodes: Sequence[Node]) -> Lack:
+    """Why at most `placed` of `asked` replicas find room on empty `nodes`, those of the pools open to it."""
+    wanted = RequestClass(0, request, ())
+    if not nodes:
+        return Lack(LackKind.NODES)
+    allowed = [node for node in nodes if wanted.allowed_on(node)]
+    if not allowed:
+        taints = {taint for node in nodes for taint in node.taints} - set(request.tolerates)
+        return Lack(LackKind.TAINTS, names=tuple(sorted(taints)))
+    lacks = [*_devices(wanted, allowed), *_sizes(request, allowed)]
+    if lacks:
+        return lacks[0]
+    if not any(_carries(wanted, node) for node in allowed):
+        return Lack(LackKind.COMBINED)
+    return Lack(LackKind.REPLICAS, asked, placed)
+
+
+def _devices(wanted: RequestClass, nodes: Sequence[Node]) -> Iterator[Lack]:
+    asked = wanted.request.devices
+    if asked is None:
+        return
+    most = max(len(usable_devices(wanted, node.devices)) for node in nodes)
+    if most >= asked.count:
+        return
+    devices = [device for node in nodes for device in node.devices]
+    if not most and devices:
+        yield from _kinds(wanted, devices)
+    yield Lack(LackKind.DEVICES, asked.count, most, asked.models)
+
+
+def _kinds(wanted: RequestClass, devices: Sequence[Device]) -> Iterator[Lack]:
+    """There are devices, but none that could serve even one of what is asked for."""
+    asked = wanted.request.devices
+    assert asked is not None
+    suited = [device for device in devices if not asked.models or device.model in asked.models]
+    if not suited:
+        yield Lack(LackKind.MODELS, names=asked.models)
+    elif asked.profile is not None:
+        yield Lack(LackKind.PROFILE, names=(asked.profile,))
+    elif asked.memory_mib is not None:
+        sizes = [device.memory_mib for device in suited if _takes_slices(device)]
+        if sizes:
+            yield Lack(LackKind.SLICE_MIB, asked.memory_mib, max(sizes), asked.models)
+        else:
+            yield Lack(LackKind.SHARED)
+    elif asked.fraction_milli is not None:
+        yield Lack(LackKind.SHARED)
+
+
+def _takes_slices(device: Device) -> bool:
+    return RequestClass(0, _SMALLEST, ()).takes_device(device)
+
+
+def _sizes(request: Request, nodes: Sequence[Node]) -> Iterator[Lack]:
+    cpu = max(node.cpu_milli for node in nodes)
+    if request.cpu_milli > cpu:
+        yield Lack(LackKind.CPU_MILLI, request.cpu_milli, cpu)
+    memory = max(node.memory_mib for node in nodes)
+    if request.memory_mib > memory:
+        yield Lack(LackKind.MEMORY_MIB, request.memory_mib, memory)
+
+
+def _carries(wanted: RequestClass, node: Node) -> bool:
+    return (
+        wanted.cpu_milli <= node.cpu_milli
+        and wanted.memory_mib <= node.memory_mib
+        and node.pods > 0
+        and len(usable_devices(wanted, node.devices)) >= wanted.count
+    )
+
+
+_SMALLEST = Request(devices=DeviceRequest(memory_mib=1))
