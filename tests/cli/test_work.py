@@ -191,12 +191,14 @@ def test_run_goes_on_at_the_same_place_after_corral_was_restarted(
 
 def test_work_that_waits_says_why(starter: dict[str, str], admin: Corral, done: Done, name: str) -> None:
     with Terminal(
-        "run", "--no-upload", "--name", name, "--memory", "1Ti", "--", "true", environ=starter
+        "run", "--no-upload", "--wait", "--name", name, "--memory", "1Ti", "--", "true", environ=starter
     ) as terminal:
         terminal.wait_for("Can never run because")
+        _wait_for(done, name, "infeasible")
         (listed,) = [one for one in done("ps") if one["name"] == name]
-        assert listed["waits"]["sentence"] == "No node has room for it."
-        assert "No node has room" in admin("ps").out
+        told = "Can never run because it asks for 1024 GiB of memory on one node"
+        assert listed["reason"]["sentence"].startswith(told)
+        assert "Can never run" in admin("ps").out
         terminal.type(CTRL_C)
         terminal.wait_for("[s/d] ")
         terminal.type("s\n")
@@ -204,6 +206,37 @@ def test_work_that_waits_says_why(starter: dict[str, str], admin: Corral, done: 
     probed = admin("run", "--dry-run", "--memory", "1Ti", "--", "true")
     assert probed.out.startswith("Can never run because")
     assert admin("run", "--json", "--dry-run", "--", "true").json["result"] in {"fits", "waits"}
+
+
+def test_work_that_can_never_run_is_refused_unless_told_to_wait(
+    admin: Corral, done: Done, name: str, starter: dict[str, str]
+) -> None:
+    before = time.monotonic()
+    refused = run_program("run", "--no-upload", "--gpu", "99", "--name", name, "--", "true", environ=starter)
+    assert refused.code == 1
+    assert "Can never run because it asks for 99 GPUs on one node, and" in refused.err
+    assert "--wait" in refused.err
+    assert time.monotonic() - before < 60  # it does not wait; how fast says nothing on a busy machine
+    assert all(one["name"] != name for one in done("ps", "--all"))
+
+    warned = admin("run", "--no-upload", "-d", "--gpu", "99", "--name", f"{name}-d", "--", "true")
+    assert (warned.code, "Can never run because" in warned.err) == (0, True)
+    _wait_for(done, f"{name}-d", "infeasible")
+    with subprocess.Popen(
+        [str(PROGRAM), "run", "--no-upload", "--wait", "--gpu", "99", "--name", name, "--", "true"],
+        env=starter, stderr=subprocess.PIPE, text=True,
+    ) as waiting:  # fmt: skip
+        assert waiting.stderr is not None
+        said = waiting.stderr.readline()
+        assert "Can never run because it asks for 99 GPUs on one node, and" in said
+        _wait_for(done, name, "infeasible")
+        listed = {one["name"]: one for one in done("ps")}
+        assert (listed[name]["state"], listed[name]["waits"]) == ("infeasible", None)
+        assert done("ps", "--summary")["states"]["infeasible"] >= 2
+        assert admin("why", name).out.startswith("Can never run because it asks for 99 GPUs on one node")
+        done("stop", name)
+        assert waiting.wait(timeout=60) != 0
+    done("stop", f"{name}-d")
 
 
 def test_file_describes_work_and_what_is_wrong_with_it_is_named(

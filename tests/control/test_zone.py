@@ -120,7 +120,7 @@ async def test_owner_gets_the_guarantee_back_and_the_borrower_resumes(ground: Gr
     assert await ground.state(back) == "running"
     (victim,) = [one for one in (*borrowed, own) if await ground.state(one) == "suspended"]
     seen = await ground.get(victim)
-    assert seen["reason"]["sentence"] == "Suspended: back takes back what its queue is guaranteed."
+    assert seen["reason"]["sentence"] == "Suspended: back takes back the fair share of its queue."
     await ground.pass_time(120)
     assert await ground.state(back) == "succeeded"
     assert await ground.state(victim) in {"running", "succeeded"}

@@ -253,7 +253,7 @@ def test_taken_work_is_told_then_suspended_and_may_start_again_by_itself() -> No
     gone = handle(step.life, Ended(0, End.LEFT))
     assert (gone.life.state, may_start(gone.life)) == (State.SUSPENDED, True)
     assert gone.because is not None
-    assert gone.because.sentence() == "Suspended: bert takes back what its queue is guaranteed."
+    assert gone.because.sentence() == "Suspended: bert takes back the fair share of its queue."
     again = handle(gone.life, Granted(1, ["n0"]))
     assert again.instructions == (StartMembers((0,), resume=True),)
 

@@ -221,6 +221,7 @@ class Verdict:
     nodes: tuple[str, ...]
     details: tuple[str, ...]
     reason: Any
+    lack: Any
     in_queue: Position | None
     in_pool: Position | None
     starts_at: datetime | None

@@ -7,11 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
+from corral.cli import run_options as options
 from corral.cli.connection import connect
 from corral.cli.frame import Json, new_app
 from corral.cli.names import find_organisation, is_id
 from corral.cli.refusals import CommandError
-from corral.cli.run import submit, upload_here
+from corral.cli.run import check_feasible, submit, upload_here
 
 app = new_app()
 
@@ -23,6 +24,7 @@ def apply(
     file: Annotated[str, typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON; - for stdin.")],
     follow: Annotated[bool, typer.Option("--follow", help="Show its output, as corral run does.")] = False,
     upload: Annotated[bool, typer.Option("--upload", help="Take the working directory along.")] = False,
+    wait: options.Wait = False,
     as_json: Json = False,
 ) -> None:
     """Submit work that is described in a file."""
@@ -35,6 +37,8 @@ def apply(
     if named is not None and "organisation_id" not in document:
         text = str(named)
         document["organisation_id"] = text if is_id(text, "o") else find_organisation(client, text).id
+    if not wait:
+        check_feasible(client, document, stays=follow and not as_json)
     if upload:
         document["upload_id"] = upload_here(client)
     submit(client, document, detach=not follow, as_json=as_json)

@@ -15,7 +15,7 @@ from corral_sdk.models import Log, WorkloadDetail
 from corral.cli.replicas import Lines, Replicas
 from corral.cli.status_line import StatusLine
 from corral.cli.verdict_words import verdict_line
-from corral.cli.work_words import exit_code_of, since_words, waits, where_words
+from corral.cli.work_words import exit_code_of, is_unplaced, since_words, where_words
 
 __all__ = ["Detached", "Follower"]
 
@@ -105,14 +105,14 @@ class Follower:
         """The workload when Corral has taken note of the attempt's end."""
         while True:
             seen = self._ask(lambda: self._client.workloads.get(self._id))
-            if seen.is_over or waits(seen) or seen.attempt > attempt:
+            if seen.is_over or is_unplaced(seen) or seen.attempt > attempt:
                 return seen
             time.sleep(_PAUSE_SECONDS)
 
     def _tell(self) -> bool:
         """Says where it stands; whether it runs."""
         seen = self._ask(lambda: self._client.workloads.get(self._id))
-        if waits(seen) and seen.wanted == "run":
+        if is_unplaced(seen) and seen.wanted == "run":
             why = self._ask(lambda: self._client.workloads.why(self._id))
             before = f"{seen.reason.sentence} " if seen.attempt else ""
             self._line.show(f"{before}{self._name} is {seen.state}. {verdict_line(why)}")

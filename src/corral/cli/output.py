@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["print_facts", "print_json", "print_table", "print_tree", "say"]
+__all__ = ["print_facts", "print_json", "print_table", "print_tree", "say", "warn"]
 
 _STATES = {
     "ok": "green",
@@ -29,6 +29,11 @@ def print_json(value: object) -> None:
 def say(text: str) -> None:
     """A line for people, on stdout."""
     sys.stdout.write(text + "\n")
+
+
+def warn(text: str) -> None:
+    """A line for people beside what a program reads, on stderr."""
+    sys.stderr.write(text + "\n")
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:

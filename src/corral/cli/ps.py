@@ -16,7 +16,7 @@ from corral.cli.work_words import SIMULATED, needs_words, since_words, waiting_w
 app = new_app()
 
 _AS_USUAL = ("submitted", "asked_to_resume")
-_LIVE = ("queued", "starting", "running", "suspending", "suspended", "stopping")
+_LIVE = ("queued", "infeasible", "starting", "running", "suspending", "suspended", "stopping")
 
 
 @app.command()
@@ -26,7 +26,7 @@ def ps(
     user: Annotated[str | None, typer.Option(metavar="USER", help="Of this person.")] = None,
     org: Annotated[str | None, typer.Option(metavar="ORG", help="Of this organisation and below.")] = None,
     state: Annotated[
-        list[str] | None, typer.Option(metavar="STATE", help="queued, running, failed, …; repeat it.")
+        list[str] | None, typer.Option(metavar="STATE", help="queued, infeasible, running, …; repeat it.")
     ] = None,
     summary: Annotated[bool, typer.Option("--summary", help="Only how many in each state.")] = False,
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many, the newest.")] = 100,

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from corral_sdk import Client, encode
+from corral_sdk import Client, Problem, encode
 
 from corral.cli import run_options as options
 from corral.cli.asking import (
@@ -19,7 +19,7 @@ from corral.cli.connection import connect
 from corral.cli.following import Detached, Follower
 from corral.cli.frame import new_app
 from corral.cli.names import find_organisation
-from corral.cli.output import print_json, say
+from corral.cli.output import print_json, say, warn
 from corral.cli.refusals import CommandError
 from corral.cli.replicas import MOST_FOLLOWED
 from corral.cli.verdict_words import print_verdict
@@ -53,6 +53,7 @@ def run(
     network: options.Network = True,
     upload: options.Upload = True,
     detach: options.Detach = False,
+    wait: options.Wait = False,
     dry_run: options.DryRun = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -87,9 +88,29 @@ def run(
     if dry_run:
         print_verdict(client.training.probe(document), as_json=as_json)
         return
+    if not wait:
+        check_feasible(client, document, stays=not (detach or as_json))
     if upload:
         document["upload_id"] = upload_here(client)
     submit(client, document, detach=detach, as_json=as_json)
+
+
+def check_feasible(client: Client, document: dict[str, Any], *, stays: bool) -> None:
+    """Refuses to stay with work that could never run, before anything is uploaded; else warns."""
+    try:
+        verdict = client.training.probe(document)
+    except Problem as problem:
+        if problem.status < 500 and problem.status != 429:
+            raise
+        return  # nobody can say now; the work itself will
+    if verdict.result != "never":
+        return
+    if not stays:
+        warn(f"{verdict.sentence} It is infeasible until nodes or quotas change.")
+        return
+    helps = " ".join(one.sentence for one in verdict.helps[:2])
+    later = "To submit it and wait until nodes or quotas change: --wait."
+    raise CommandError(verdict.sentence, remedy=f"{helps} {later}".strip())
 
 
 def submit(client: Client, document: dict[str, Any], *, detach: bool, as_json: bool) -> None:

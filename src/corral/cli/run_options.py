@@ -44,4 +44,7 @@ Network = Annotated[bool, typer.Option("--network/--no-network", help="The way o
 Upload = Annotated[bool, typer.Option("--upload/--no-upload", help="Take the working directory along.")]
 Detach = Annotated[bool, typer.Option("--detach", "-d", help="Print the id and do not wait.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would become of it; submit nothing.")]
+Wait = Annotated[
+    bool, typer.Option("--wait", help="Also for what no node or quota here allows: wait until one does.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the work as JSON and do not wait.")]

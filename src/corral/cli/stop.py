@@ -13,7 +13,7 @@ from corral.cli.work_names import find_workloads
 
 app = new_app()
 
-_STOPPABLE = ("queued", "starting", "running", "suspending", "suspended")
+_STOPPABLE = ("queued", "infeasible", "starting", "running", "suspending", "suspended")
 
 
 @app.command()

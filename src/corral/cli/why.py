@@ -9,7 +9,7 @@ from corral.cli.frame import Json, new_app
 from corral.cli.output import print_json, say
 from corral.cli.verdict_words import print_verdict
 from corral.cli.work_names import find_workload
-from corral.cli.work_words import waits
+from corral.cli.work_words import is_unplaced
 
 app = new_app()
 
@@ -22,8 +22,8 @@ def why(
     """Say why work waits, when it will probably start and what would help; else, why it is as it is."""
     client = connect()
     seen = client.workloads.get(find_workload(client, workload, newest=True))
-    if waits(seen) and seen.wanted == "run":
-        if not as_json:
+    if is_unplaced(seen) and seen.wanted == "run":
+        if not as_json and seen.state != "infeasible":  # the verdict says it with what would help
             say(f"{seen.name} is {seen.state}. {seen.reason.sentence}")
         print_verdict(client.workloads.why(seen.id), as_json=as_json)
     elif as_json:

@@ -8,11 +8,11 @@ __all__ = [
     "SIMULATED",
     "duration_words",
     "exit_code_of",
+    "is_unplaced",
     "needs_words",
     "since_words",
     "size_words",
     "waiting_words",
-    "waits",
     "where_words",
 ]
 
@@ -75,8 +75,9 @@ def exit_code_of(workload: WorkloadDetail) -> int:
     return STOPPED if workload.state == "stopped" else 1
 
 
-def waits(workload: Workload) -> bool:
-    return workload.state in ("queued", "suspended")
+def is_unplaced(workload: Workload) -> bool:
+    """It is not over, and nothing of it is on any node: it waits, or nothing could run it."""
+    return workload.state in ("queued", "infeasible", "suspended")
 
 
 def waiting_words(waiting: Waiting) -> str:

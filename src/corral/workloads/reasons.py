@@ -39,7 +39,7 @@ class Why(StrEnum):
 
 
 _TAKEN_BY = {
-    Action.RECLAIM: "{for_name} takes back what its queue is guaranteed",
+    Action.RECLAIM: "{for_name} takes back the fair share of its queue",
     Action.PREEMPT: "{for_name} has a higher priority",
     Action.CONSOLIDATE: "it moves to make room for {for_name}",
     Action.EVICT_STALE_GANGS: "too few of its replicas were left for too long",

@@ -1808,12 +1808,6 @@ export interface components {
             secret: string;
         };
         /**
-         * AccountScope
-         * @description What a token may do with its owner's own account. Changing the account takes a token of scope `*`.
-         * @enum {string}
-         */
-        AccountScope: "account.read";
-        /**
          * Acted
          * @description What became of each; one that was refused does not hold up the others.
          */
@@ -3046,12 +3040,12 @@ export interface components {
             name: string;
             /**
              * Scopes
-             * @description Permissions, `account.read` to see your own account, or ["*"] for all that you have.
+             * @description Permissions, or ["*"] for all that you have.
              * @default [
              *       "*"
              *     ]
              */
-            scopes?: (components["schemas"]["Permission"] | components["schemas"]["AccountScope"] | "*")[];
+            scopes?: (components["schemas"]["Permission"] | "*")[];
         };
         /** NewUser */
         NewUser: {
@@ -4425,14 +4419,11 @@ export interface components {
         /**
          * State
          * @description `suspended` waits for its turn like `queued`, unless a person suspended it.
+         *
+         *     `infeasible` could not run even alone on everything that there is: it has no turn until that changes.
          * @enum {string}
          */
-        State: "queued" | "starting" | "running" | "suspending" | "suspended" | "stopping" | "stopped" | "succeeded" | "failed" | "deleted";
-        /**
-         * Step
-         * @enum {string}
-         */
-        Step: "start" | "signal" | "record" | "hear" | "forget" | "discard" | "purge" | "follow" | "adopt" | "output" | "measure";
+        State: "queued" | "infeasible" | "starting" | "running" | "suspending" | "suspended" | "stopping" | "stopped" | "succeeded" | "failed" | "deleted";
         /** System */
         System: {
             /**
@@ -4479,7 +4470,7 @@ export interface components {
              */
             name: string;
             /** Scopes */
-            scopes: (components["schemas"]["Permission"] | components["schemas"]["AccountScope"] | "*")[];
+            scopes: (components["schemas"]["Permission"] | "*")[];
         };
         /** Tokens */
         Tokens: {
@@ -4636,25 +4627,6 @@ export interface components {
             number: number;
             reason: components["schemas"]["Reason"];
             state: components["schemas"]["State"];
-        };
-        /**
-         * TroubleView
-         * @description Something that Corral cannot do with a workload now; it tries again, and others do not wait for it.
-         */
-        TroubleView: {
-            /** Detail */
-            detail: string;
-            /**
-             * Sentence
-             * @example Its files could not be removed yet: Permission denied.
-             */
-            sentence: string;
-            /**
-             * Since
-             * Format: date-time
-             */
-            since: string;
-            step: components["schemas"]["Step"];
         };
         /** Upload */
         Upload: {
@@ -4851,6 +4823,13 @@ export interface components {
             helps: components["schemas"]["Help"][];
             in_pool?: components["schemas"]["Position"] | null;
             in_queue?: components["schemas"]["Position"] | null;
+            /**
+             * Lack
+             * @description Of work that can never run for want of room: what it asks for, and what there is.
+             */
+            lack?: {
+                [key: string]: unknown;
+            } | null;
             /**
              * No Estimate
              * @description Why nobody can say: `unknown_ends`, `too_far_back`.
@@ -5079,11 +5058,6 @@ export interface components {
             state: components["schemas"]["State"];
             /** Transitions */
             transitions: components["schemas"]["TransitionView"][];
-            /**
-             * Troubles
-             * @description What Corral could not do with it, and tries again.
-             */
-            troubles: components["schemas"]["TroubleView"][];
             user: components["schemas"]["Someone"];
             /**
              * Waiting Since

@@ -16,6 +16,7 @@ const states = {
   todo: { tone: 'grey', glyph: 'draft' },
   attention: { tone: 'amber', glyph: 'waits' },
   queued: { tone: 'amber', glyph: 'waits' },
+  infeasible: { tone: 'red', glyph: 'cross' },
   starting: { tone: 'blue', glyph: 'starts' },
   running: { tone: 'green', glyph: 'disc' },
   suspending: { tone: 'violet', glyph: 'pauses' },

@@ -1,7 +1,7 @@
 import type { WorkloadAction, WorkloadState } from '../../api/models';
 
 /** In the order of a life. */
-export const states = ['queued', 'starting', 'running', 'suspending', 'suspended', 'stopping', 'stopped', 'succeeded', 'failed'] as const satisfies readonly WorkloadState[];
+export const states = ['queued', 'infeasible', 'starting', 'running', 'suspending', 'suspended', 'stopping', 'stopped', 'succeeded', 'failed'] as const satisfies readonly WorkloadState[];
 
 const over: ReadonlySet<WorkloadState> = new Set(['stopped', 'succeeded', 'failed', 'deleted']);
 const present: ReadonlySet<WorkloadState> = new Set(['starting', 'running', 'suspending', 'stopping']);

@@ -1,7 +1,8 @@
 import { useTranslation } from 'react-i18next';
 import type { Verdict, Workload } from '../../api/models';
 import { useFormat } from '../../i18n/format';
-import { manyAbove, useSize } from './words';
+import { useAmount, useSize } from './amounts';
+import { useNeverWords } from './never-words';
 
 type Facts = Record<string, unknown>;
 type Say = (key: string, values?: Facts) => string;
@@ -26,6 +27,7 @@ export function useVerdictWords() {
   const { clock, duration, moment, sentences } = useFormat();
   const amount = useAmount();
   const help = useHelpWords();
+  const never = useNeverWords();
 
   const named = useNamed();
 
@@ -54,7 +56,8 @@ export function useVerdictWords() {
       if (verdict.result === 'fits') return verdict.nodes.length > 0 ? t('why.fitsOn', { nodes: verdict.nodes.join(', ') }) : t('why.fits');
       if (verdict.result === 'waits' && verdict.takes_from.length > 0) return t('why.takes', { names: verdict.takes_from.map(named).join(t('people.comma')) });
       const kind = name(verdict.reason?.kind);
-      const because = verdict.reason && reason(kind, verdict.reason);
+      const told = verdict.reason && { ...verdict.reason, queue: named(verdict.reason.queue) };
+      const because = told && ((verdict.result === 'never' && never(kind, told, verdict.lack)) || reason(kind, told));
       if (!verdict.reason || !because) return verdict.sentence;
       return sentences([verdict.result === 'never' ? t('why.never', { reason: because }) : t('why.waits', { reason: because }), remedy(kind, verdict.reason)]);
     },
@@ -128,16 +131,5 @@ function useHelpWords(): (one: Verdict['helps'][number]) => string[] {
       default:
         return [sentence];
     }
-  };
-}
-
-/** 2.5 GPU, 4 CPU, 8 GiB of a resource in its own unit. */
-function useAmount(): (resource: string, value: number) => string {
-  const { t } = useTranslation();
-  const { number } = useFormat();
-  const size = useSize();
-  return (resource, value) => {
-    if (resource === 'memory_mib') return size(value);
-    return resource === 'gpu_milli' ? t('work.needs.fraction', { count: manyAbove(value / 1000), part: number(value / 1000) }) : t('work.needs.cpu', { number: number(value / 1000) });
   };
 }

@@ -1,11 +1,8 @@
 import { useTranslation } from 'react-i18next';
 import type { Workload } from '../../api/models';
 import { useFormat } from '../../i18n/format';
-
-const MIB = 1024 ** 2;
-
-/** 0.5 GPU and 1 GPU, yet 1.5 GPUs. */
-export const manyAbove = (value: number): number => (value > 1 ? 2 : 1);
+import { manyAbove, useSize } from './amounts';
+import { useNeverWords } from './never-words';
 
 type Gpu = NonNullable<Workload['resources']['gpu']>;
 
@@ -35,12 +32,6 @@ export function useKindWords(): (kind: string) => string {
   return (kind) => (kind === 'training' ? t('work.kind.training') : kind === 'runtime' ? t('work.kind.runtime') : kind);
 }
 
-/** 8 GiB, 256 MiB: from mebibytes, in the unit in which it is a small number. */
-export function useSize(): (mebibytes: number) => string {
-  const { gibibytes, number } = useFormat();
-  return (mebibytes) => (mebibytes >= 1024 ? gibibytes(mebibytes * MIB) : `${number(mebibytes)}\u00a0MiB`);
-}
-
 export interface Told {
   why: string;
   sentence?: string;
@@ -55,11 +46,17 @@ export function useReasonWords(): (reason: Told) => string {
   const { t, i18n } = useTranslation();
   const { duration } = useFormat();
   const size = useSize();
+  const never = useNeverWords();
   const words = ({ why, sentence, facts }: Told): string => {
     const other = text(facts.for_name) || t('work.others');
     if (why === 'taken') {
       const key = `work.taken.${text(facts.rule)}`;
       return i18n.exists(key) ? (t as unknown as (key: string, values: object) => string)(key, { other }) : (sentence ?? '');
+    }
+    if (why === 'infeasible') {
+      const queue = t(facts.own_queue ? 'why.ownQueue' : 'why.queueAbove');
+      const because = never(text(facts.rule), { ...facts, queue }, facts.lack);
+      return because ? t('why.never', { reason: because }) : (sentence ?? '');
     }
     const key = `work.reason.${why}`;
     if (!i18n.exists(key)) return sentence ?? '';

@@ -75,9 +75,9 @@ function Answer({ filters, kind }: { filters: WorkloadFilters; /** Of the page. 
   if (error) return null; // The list below says what is wrong.
   if (!data) return <SkeletonAnswer />;
   const of = (...states: string[]) => states.reduce((sum, state) => sum + ((data.states as Record<string, number>)[state] ?? 0), 0);
-  const counted = (counts: [key: 'running' | 'starting' | 'waiting' | 'suspended' | 'failed' | 'succeeded' | 'stopped', count: number][]) =>
+  const counted = (counts: [key: 'running' | 'starting' | 'waiting' | 'infeasible' | 'suspended' | 'failed' | 'succeeded' | 'stopped', count: number][]) =>
     counts.filter(([, count]) => count > 0).map(([key, count]) => t(`work.count.${key}`, { number: number(count) })).join(t('work.comma'));
-  const live = counted([['running', of('running')], ['starting', of('starting')], ['waiting', of('queued')], ['suspended', of('suspended', 'suspending')]]);
+  const live = counted([['running', of('running')], ['starting', of('starting')], ['waiting', of('queued')], ['infeasible', of('infeasible')], ['suspended', of('suspended', 'suspending')]]);
   const over = counted([['failed', of('failed')], ['succeeded', of('succeeded')], ['stopped', of('stopped', 'stopping')]]);
   const consequence = !live ? undefined : data.waits_since ? t('work.longestWait', { duration: duration(secondsBetween(data.waits_since, now)) }) : t('work.nothingWaits');
   const narrowed = Boolean(filters.search ?? filters.user_id ?? filters.organisation_id ?? (kind ? undefined : filters.kind));

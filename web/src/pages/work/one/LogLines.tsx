@@ -2,7 +2,7 @@ import { Button } from 'antd';
 import { memo, useLayoutEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../../../i18n/format';
-import { useSize } from '../words';
+import { useSize } from '../amounts';
 import type { Line } from './log-lines';
 import type { Log } from './useLog';
 

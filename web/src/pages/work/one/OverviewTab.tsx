@@ -4,7 +4,7 @@ import { TimeView } from './TimeView';
 import { WhyWaiting } from './WhyWaiting';
 
 export function OverviewTab({ work }: { work: WorkloadDetail }) {
-  const waits = isWaiting(work.state) && work.wanted === 'run';
+  const waits = (isWaiting(work.state) || work.state === 'infeasible') && work.wanted === 'run';
   return (
     <>
       {waits && <WhyWaiting work={work} />}

@@ -6,7 +6,8 @@ import { Section } from '../../../components/Page';
 import { StatusChip, type ChipState } from '../../../components/StatusChip';
 import { useFormat } from '../../../i18n/format';
 import { secondsBetween, useNow } from '../now';
-import { useReasonWords, useSize } from '../words';
+import { useSize } from '../amounts';
+import { useReasonWords } from '../words';
 
 type Attempt = WorkloadDetail['attempts'][number];
 type Replica = Attempt['replicas'][number] & { id: string };

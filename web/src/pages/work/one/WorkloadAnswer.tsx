@@ -12,7 +12,7 @@ import { useReasonWords } from '../words';
 
 /** One sentence with numbers: how it is going, or why it is not. */
 export function WorkloadAnswer({ work }: { work: WorkloadDetail }) {
-  if (work.state === 'queued' || (work.state === 'suspended' && work.wanted === 'run')) return <Waits work={work} />;
+  if (work.state === 'queued' || work.state === 'infeasible' || (work.state === 'suspended' && work.wanted === 'run')) return <Waits work={work} />;
   if (work.state === 'running' || work.state === 'starting') return <Runs work={work} />;
   return <Ended work={work} />;
 }
@@ -41,11 +41,11 @@ function Waits({ work }: { work: WorkloadDetail }) {
   const verdictWords = useVerdictWords();
   const { data: verdict, error } = useQuery(whyQuery(work.id));
   const paused = work.not_before !== null && Date.parse(work.not_before) > now;
-  const reason = work.reason.why === 'submitted' || work.reason.why === 'asked_to_resume' ? undefined : words(work.reason);
+  const reason = ['submitted', 'asked_to_resume', 'infeasible'].includes(work.reason.why) ? undefined : words(work.reason);
   if (paused) return <AnswerLine consequence={t('why.pause', { time: clock(work.not_before ?? '', true) })}>{reason}</AnswerLine>;
-  if (error) return <AnswerLine detail={reason}>{t('state.queued')}</AnswerLine>;
+  if (error) return <AnswerLine detail={reason}>{work.state === 'infeasible' ? words(work.reason) : t('state.queued')}</AnswerLine>;
   if (!verdict) return <SkeletonAnswer />;
-  return <AnswerLine consequence={verdictWords.when(verdict)} detail={reason}>{verdictWords.sentence(verdict)}</AnswerLine>;
+  return <AnswerLine consequence={work.state === 'infeasible' ? t('why.looksAgain') : verdictWords.when(verdict)} detail={reason}>{verdictWords.sentence(verdict)}</AnswerLine>;
 }
 
 function Ended({ work }: { work: WorkloadDetail }) {
