@@ -6,12 +6,12 @@ from sqlalchemy import update
 
 from corral.core.devices import Device, DeviceMode
 from corral.core.mig import A100_40GB, MigInstance
-from corral.core.nodes import DeviceLink, Node
+from corral.core.nodes import CORDONED, LOST, DeviceLink, Node
 from corral.engines.interface import DeviceFacts, Inventory, NodeFacts
 from corral.store.database import Database
 from corral.zones import journal, service
 from corral.zones.service import ensure_local_zone, record_inventory
-from corral.zones.snapshot import CORDONED, LOST, POOL_LABEL, pools_and_nodes
+from corral.zones.snapshot import POOL_LABEL, pools_and_nodes
 from corral.zones.tables import node as node_table
 
 GPU = Device("gpu-0", 81920, "H100")

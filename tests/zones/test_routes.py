@@ -1,9 +1,11 @@
 """Zones, pools, nodes and devices over HTTP."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
+from corral.core.nodes import CORDONED
 from corral.zones import journal
-from corral.zones.snapshot import CORDONED, pools_and_nodes
+from corral.zones.snapshot import pools_and_nodes
 from tests.campus import ADMINISTRATOR, Campus, made, refused
 from tests.zones.machines import machine, see
 
@@ -26,6 +28,18 @@ async def test_machine_is_listed_with_what_it_has(campus: Campus) -> None:
     zone = await only(campus, "/zones")
     assert (zone["engine"], zone["nodes_count"], zone["pools_count"]) == ("local", 1, 1)
     assert zone["seen_at"] is not None
+
+
+async def test_only_a_lost_node_was_last_seen_at_some_time(campus: Campus) -> None:
+    """What does not change is not written down: of a node that is ready it would be long ago."""
+    await campus.database.write(see, machine("a"), machine("b"))
+    campus.clock.advance(minutes=27)
+    await campus.database.write(see, machine("a"))
+    found = {one["name"]: one for one in made(await campus.admin.get("/nodes"))["items"]}
+    assert (found["a"]["state"], found["a"]["seen_at"]) == ("ready", None)
+    assert found["b"]["state"] == "lost"
+    lost_at = datetime.fromisoformat(found["b"]["seen_at"])
+    assert abs(lost_at - campus.clock()) < timedelta(minutes=1)
 
 
 async def test_nodes_and_devices_come_in_pages_by_name(campus: Campus) -> None:

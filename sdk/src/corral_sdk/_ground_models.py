@@ -112,7 +112,7 @@ class Node:
     simulated: bool
     devices: tuple[Device, ...]
     facts: dict[str, Any]
-    seen_at: datetime
+    seen_at: datetime | None
     created_at: datetime
     generation: int
 

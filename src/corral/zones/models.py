@@ -115,7 +115,7 @@ class Zone(Output):
     id: str = Field(examples=["z01k9x3v7qzt8m2c4w6d0ef"])
     name: str = Field(examples=["local"])
     engine: str = Field(description="What runs work there: `local` is this machine.")
-    seen_at: Instant | None = Field(description="When its engine last said what is there.")
+    seen_at: Instant | None = Field(description="When what its engine reports last changed.")
     pools_count: int
     nodes_count: int
     created_at: Instant
@@ -160,7 +160,7 @@ class Node(Output):
     simulated: bool = Field(description="Some of its devices are simulated.")
     devices: list[Device]
     facts: dict[str, Any]
-    seen_at: Instant
+    seen_at: Instant | None = Field(description="Of a lost node: until when it was reported.")
     created_at: Instant
     generation: int
 

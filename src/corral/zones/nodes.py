@@ -86,7 +86,15 @@ def _nodes(transaction: Transaction, rows: Sequence[AnyRow]) -> list[Node]:
     for row in transaction.rows(statement):
         devices[row.node_id].append(_device(row))
     return [
-        Node.model_validate({**row._mapping, "generation": row.revision, "devices": devices[row.id]})  # noqa: SLF001
+        Node.model_validate(
+            {
+                **row._mapping,  # noqa: SLF001
+                "generation": row.revision,
+                "devices": devices[row.id],
+                # One that is ready is reported all the time; only what is different is written down.
+                "seen_at": row.seen_at if row.state == "lost" else None,
+            }
+        )
         for row in rows
     ]
 

@@ -98,7 +98,9 @@ def record_inventory(transaction: Transaction, zone_id: str, inventory: Inventor
             changed.append(node_id)
     for row in known.values():
         if row.state != "lost":
-            transaction.run(update(node).where(node.c.id == row.id).values(state="lost"))
+            transaction.run(
+                update(node).where(node.c.id == row.id).values(state="lost", seen_at=transaction.now)
+            )
             changed.append(row.id)
     transaction.run(
         update(zone)

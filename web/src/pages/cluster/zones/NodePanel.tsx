@@ -71,8 +71,12 @@ export function NodePanel({ node, onClose }: { node: ClusterNode; onClose: () =>
           {facts.map(([name, value]) => (
             <Fact key={name} name={name} value={value} />
           ))}
-          <dt>{t('zones.seen')}</dt>
-          <dd>{ago(node.seen_at)}</dd>
+          {node.seen_at !== null && (
+            <>
+              <dt>{t('zones.seen')}</dt>
+              <dd>{ago(node.seen_at)}</dd>
+            </>
+          )}
         </dl>
       </Section>
       <Section title={t('zones.devices')}>

@@ -38,7 +38,7 @@ export function NodeTable({ nodes, narrow, openId, onOpen, empty }: Props) {
               { title: t('zones.cpus'), align: 'right' as const, width: 84, render: (_: unknown, node: ClusterNode) => plain(node.cpu_milli, 'cpu_milli') },
               { title: t('zones.memory'), align: 'right' as const, width: 108, render: (_: unknown, node: ClusterNode) => <span className="nowrap">{gib(node.memory_mib)}</span> },
               { title: t('zones.disk'), align: 'right' as const, width: 108, responsive: WIDE, render: (_: unknown, node: ClusterNode) => <span className="nowrap">{node.disk_mib === null ? '' : gib(node.disk_mib)}</span> },
-              { title: t('zones.seen'), align: 'right' as const, width: 108, render: (_: unknown, node: ClusterNode) => <span className="text-2 nowrap">{ago(node.seen_at)}</span> },
+              { title: t('zones.seen'), align: 'right' as const, width: 108, render: (_: unknown, node: ClusterNode) => <span className="text-2 nowrap">{node.seen_at === null ? '' : ago(node.seen_at)}</span> },
             ]),
       ]}
       phoneRow={(node) => (
