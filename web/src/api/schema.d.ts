@@ -1770,7 +1770,8 @@ export interface paths {
         };
         /**
          * Get Readiness
-         * @description The process answers and so does its database.
+         * @description The database answers, the loops do their work, and the data directory can be written; else 503 and what
+         *     does not work, by name. What cannot be done for one workload is on its page and changes nothing here.
          */
         get: operations["get_readiness"];
         put?: never;
@@ -1807,6 +1808,12 @@ export interface components {
             /** Secret */
             secret: string;
         };
+        /**
+         * AccountScope
+         * @description What a token may do with its owner's own account. Changing the account takes a token of scope `*`.
+         * @enum {string}
+         */
+        AccountScope: "account.read";
         /**
          * Acted
          * @description What became of each; one that was refused does not hold up the others.
@@ -3040,12 +3047,12 @@ export interface components {
             name: string;
             /**
              * Scopes
-             * @description Permissions, or ["*"] for all that you have.
+             * @description Permissions, `account.read` to see your own account, or ["*"] for all that you have.
              * @default [
              *       "*"
              *     ]
              */
-            scopes?: (components["schemas"]["Permission"] | "*")[];
+            scopes?: (components["schemas"]["Permission"] | components["schemas"]["AccountScope"] | "*")[];
         };
         /** NewUser */
         NewUser: {
@@ -3130,9 +3137,9 @@ export interface components {
             pool_name: string;
             /**
              * Seen At
-             * Format: date-time
+             * @description Of a lost node: until when it was reported.
              */
-            seen_at: string;
+            seen_at: string | null;
             /**
              * Simulated
              * @description Some of its devices are simulated.
@@ -4424,6 +4431,11 @@ export interface components {
          * @enum {string}
          */
         State: "queued" | "infeasible" | "starting" | "running" | "suspending" | "suspended" | "stopping" | "stopped" | "succeeded" | "failed" | "deleted";
+        /**
+         * Step
+         * @enum {string}
+         */
+        Step: "start" | "signal" | "record" | "hear" | "forget" | "discard" | "purge" | "follow" | "adopt" | "output" | "measure";
         /** System */
         System: {
             /**
@@ -4470,7 +4482,7 @@ export interface components {
              */
             name: string;
             /** Scopes */
-            scopes: (components["schemas"]["Permission"] | "*")[];
+            scopes: (components["schemas"]["Permission"] | components["schemas"]["AccountScope"] | "*")[];
         };
         /** Tokens */
         Tokens: {
@@ -4627,6 +4639,25 @@ export interface components {
             number: number;
             reason: components["schemas"]["Reason"];
             state: components["schemas"]["State"];
+        };
+        /**
+         * TroubleView
+         * @description Something that Corral cannot do with a workload now; it tries again, and others do not wait for it.
+         */
+        TroubleView: {
+            /** Detail */
+            detail: string;
+            /**
+             * Sentence
+             * @example Its files could not be removed yet: Permission denied.
+             */
+            sentence: string;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            step: components["schemas"]["Step"];
         };
         /** Upload */
         Upload: {
@@ -5058,6 +5089,11 @@ export interface components {
             state: components["schemas"]["State"];
             /** Transitions */
             transitions: components["schemas"]["TransitionView"][];
+            /**
+             * Troubles
+             * @description What Corral could not do with it, and tries again.
+             */
+            troubles: components["schemas"]["TroubleView"][];
             user: components["schemas"]["Someone"];
             /**
              * Waiting Since
@@ -5121,7 +5157,7 @@ export interface components {
             pools_count: number;
             /**
              * Seen At
-             * @description When its engine last said what is there.
+             * @description When what its engine reports last changed.
              */
             seen_at: string | null;
         };
