@@ -165,6 +165,9 @@ class Roster:
         queue = self._tree.by_name.get(workload.queue)
         if queue is None:
             raise Invalid(f"{workload.name} is in the queue {workload.queue}, which is not there.", _IN_ORDER)
+        if queue.children:
+            message = f"{workload.name} is in the queue {workload.queue}, which has queues below it."
+            raise Invalid.field("queue", message, "Name a queue without any.")
         return queue
 
     def _wake(self, name: str) -> WorkState | None:

@@ -175,7 +175,9 @@ class Tree:
             gpu, cpu, memory = (queue.allocatable[kind] if kind in queue.divided else 0 for kind in KINDS)
             queue.sizes = gpu, cpu, memory
             if queue.children:
-                self._divide_siblings(queue.children, queue.fair, unit_gpu_milli, history_milli)
+                # A guarantee may promise more than there is; nobody below can share what does not exist.
+                existing = [min(share, total) for share, total in zip(queue.fair, totals, strict=True)]
+                self._divide_siblings(queue.children, existing, unit_gpu_milli, history_milli)
 
 
 def lowest_common(one: QueueState, other: QueueState) -> tuple[QueueState, QueueState]:

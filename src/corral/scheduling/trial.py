@@ -2,12 +2,17 @@
 
 The victims become pending; then taker and victims are placed in the normal order. Other pending work
 takes part in the order and is skipped at its turn. Nothing of a failed trial remains.
+
+A trial prefers what is idle to what the victims leave, and gives each victim one chunk back. The next cycle
+finds both idle, and lets victims grow. So a trial counts only if the taker also gets its place that way;
+otherwise the victims would take it back, and the cluster would move for ever.
 """
 
 from collections.abc import Callable, Sequence
 
 from corral.core.plans import Action
 from corral.scheduling.cycle import Cycle
+from corral.scheduling.order import order_of
 from corral.scheduling.scores import When
 from corral.scheduling.slots import Slot
 from corral.scheduling.turns import Turns
@@ -24,24 +29,54 @@ def rehearse(
     None if not. The board shows the `last` trial; of others, where `taken` are only the first of a gang,
     nothing remains either.
     """
-    board, taker = cycle.board, taken.work
-    mark = board.mark
-    waiting = cycle.lists.waiting()
+    board, mark = cycle.board, cycle.board.mark
+    touched = None
+    if _replace(cycle, action, taken, victims) and judge(_lost(victims)):
+        touched = _touched(victims)
+    if touched is None or not last:
+        board.undo(mark)
+        return touched
+    if touched:
+        board.undo(mark)
+        lasts = _lasts(cycle, taken, touched)
+        board.undo(mark)
+        if not lasts:
+            return None
+        _replace(cycle, action, taken, victims)
+    _note_takings(cycle, action, taken.work, victims)
+    cycle.lists.changed({taken.work, *(chunk.work for chunk in victims)})
+    return touched
+
+
+def _take(cycle: Cycle, victims: Sequence[Chunk]) -> None:
     for chunk in victims:
         for slot in chunk.slots:
-            board.take(slot)
+            cycle.board.take(slot)
+
+
+def _replace(cycle: Cycle, action: Action, taken: Chunk, victims: Sequence[Chunk]) -> bool:
+    """Places the taker and, where there is room, the victims; False if someone has no place who must."""
+    waiting = cycle.lists.waiting()
+    _take(cycle, victims)
     works = {chunk.work for chunk in victims}
-    turns = Turns(cycle.tree, waiting, (taker, *works), across=cycle.pool.priority_across_queues)
-    nothing_lost = action is Action.CONSOLIDATE
-    touched = None
-    if _place_all(cycle, turns, taken, nothing_lost=nothing_lost) and judge(_lost(victims)):
-        touched = _touched(victims)
-        if last:
-            _note_takings(cycle, action, taker, victims)
-            cycle.lists.changed((taker, *works))
-            return touched
-    board.undo(mark)
-    return touched
+    turns = Turns(cycle.tree, waiting, (taken.work, *works), across=cycle.pool.priority_across_queues)
+    return _place_all(cycle, turns, taken, nothing_lost=action is Action.CONSOLIDATE)
+
+
+def _lasts(cycle: Cycle, taken: Chunk, touched: Sequence[Chunk]) -> bool:
+    """Whether the taker gets its place, too, once the victims are gone and ask for all they want."""
+    _take(cycle, touched)
+    works = {taken.work, *(chunk.work for chunk in touched)}
+    order = order_of(works, across=cycle.pool.priority_across_queues)
+    while (work := order.pop()) is not None:
+        chunk = work.chunk()
+        assert chunk is not None
+        placed = cycle.place(chunk, when=When.LATER) is None
+        if work is taken.work:
+            return placed
+        if placed:
+            order.push(work)
+    return False
 
 
 def _note_takings(cycle: Cycle, action: Action, taker: WorkState, victims: Sequence[Chunk]) -> None:
