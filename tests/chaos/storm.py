@@ -4,6 +4,7 @@ Everything random comes from one seed, which is printed. What is asserted afterw
 replica of each attempt began once, and the invariants hold.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -23,6 +24,8 @@ from typing import Any
 
 from tests.live import LiveCorral, supervisors
 
+ATTACKS = ("nested", "many", "deleted")
+STRAYS = ("run", "gone", "workspaces", "homes")
 OVER = {"succeeded", "failed", "stopped"}
 # It notes that it began, in a file of its workspace that outlives attempts, works a moment, and ends.
 PROGRAM = """
@@ -30,6 +33,17 @@ import os, sys, time
 mark = os.environ["CORRAL_ATTEMPT"] + "-" + os.environ["CORRAL_REPLICA"]
 handle = os.open("began", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 os.write(handle, (mark + "\\n").encode())
+if sys.argv[3] == "nested":
+    for _ in range(3000):
+        os.path.exists("d") or os.mkdir("d")
+        os.chdir("d")
+elif sys.argv[3] == "many":
+    for number in range(int(sys.argv[4])):
+        os.close(os.open(f"empty-{number}", os.O_CREAT))
+elif sys.argv[3] == "deleted":
+    handle = os.open("large", os.O_CREAT | os.O_RDWR)
+    os.unlink("large")
+    os.write(handle, bytes(8 * 2**20))
 time.sleep(float(sys.argv[1]))
 print("worked", mark, flush=True)
 sys.exit(int(sys.argv[2]))
@@ -43,6 +57,7 @@ class Storm:
     chance: random.Random = field(init=False)
     submitted: dict[str, str] = field(default_factory=dict)
     kills: Counter[str] = field(default_factory=Counter)
+    many_files: int = 5_000
 
     def __post_init__(self) -> None:
         print(f"storm seed {self.seed}")
@@ -51,13 +66,14 @@ class Storm:
     # Work
 
     def submit(self, number: int) -> None:
-        kind = self.chance.choice(["short", "short", "slice", "gang", "fails", "retried", "long"])
+        usual = ["short", "short", "slice", "gang", "fails", "retried", "long"]
+        kind = ATTACKS[number // 6 % len(ATTACKS)] if number % 6 == 3 else self.chance.choice(usual)
         seconds = {"long": 3.0}.get(kind, round(self.chance.uniform(0.1, 1.5), 2))
         code = 3 if kind in {"fails", "retried"} else 0
         gpu: dict[str, Any] | None = {"slice": {"memory_mib": 4096}, "gang": {"count": 1}}.get(kind)
         document = {
             "name": f"{kind}-{number}",
-            "command": ["python3", "-c", PROGRAM, str(seconds), str(code)],
+            "command": ["python3", "-c", PROGRAM, str(seconds), str(code), kind, str(self.many_files)],
             "resources": {"cpu_milli": 50, "memory_mib": 64, "gpu": gpu},
             "replicas": 2 if kind == "gang" else 1,
             "retries": 1 if kind == "retried" else 0,
@@ -125,6 +141,42 @@ class Storm:
         finally:
             held.close()
         self.kills["write lock held"] += 1
+
+    def lay_strays(self) -> None:
+        """What an administrator, a backup or a bad disk may leave among our directories."""
+        for place in STRAYS:
+            directory = self.corral.home / "work" / place
+            directory.mkdir(parents=True, exist_ok=True)
+            (directory / "stray-file").write_text("{")
+            (directory / "stray-link").symlink_to("/nowhere")
+            (directory / "stray-directory").mkdir()
+            (directory / "stray-directory" / "spec.json").write_text('{"version": 1')
+
+    def stop_a_supervisor(self) -> int | None:
+        """It does not end, and does not answer; `resume` lets it go on."""
+        for pid in supervisors(self.corral.home):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+                self.kills["supervisor stopped"] += 1
+                return pid
+        return None
+
+    def resume(self, pid: int | None) -> None:
+        if pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+    def discard_attacks(self, seconds: float) -> None:
+        """What they left is removed, however it looks."""
+        chosen = [one for one, kind in self.submitted.items() if kind in ATTACKS]
+        for workload_id in chosen:
+            self.call("POST", f"/workloads/{workload_id}/delete")
+        workspaces = self.corral.home / "work" / "workspaces"
+        deadline = time.monotonic() + seconds
+        while left := [one for one in chosen if (workspaces / one).exists()]:
+            if time.monotonic() > deadline:
+                raise AssertionError(f"still there after {seconds} s: {left}\n{self.corral.log_tail()}")
+            time.sleep(0.2)
 
     def raise_the_dead(self) -> None:
         """As a person or a service manager would: a parent that is gone is started again."""

@@ -20,7 +20,9 @@ def test_work_survives_the_death_of_every_process(tmp_path: Path) -> None:
     seed = int(os.environ.get("STORM_SEED") or random.randrange(10**6))
     environment = {"CORRAL_SIMULATED_GPUS": "4xH100-80GB"}
     with running_corral(tmp_path, environment=environment) as corral:
-        storm = Storm(corral, seed)
+        storm = Storm(corral, seed, many_files=150_000 if FULL else 5_000)
+        storm.lay_strays()
+        stopped = None
         numbers = iter(range(JOBS))
         for turn in range(KILLS):
             if turn % 10 == 5:
@@ -28,10 +30,15 @@ def test_work_survives_the_death_of_every_process(tmp_path: Path) -> None:
             for number in itertools.islice(numbers, -(-JOBS // KILLS)):
                 storm.submit(number)
             time.sleep(storm.chance.uniform(0.1, 1.5))
+            storm.resume(stopped)
+            stopped = storm.stop_a_supervisor() if turn % 5 == 2 else None
             storm.kill_something()
+        storm.resume(stopped)
         states = storm.wait_until_over(900 if FULL else 150)
         print(f"killed {dict(storm.kills)}; {len(states)} over")
-        assert storm.kills.total() - storm.kills["write lock held"] == KILLS
+        faults = storm.kills["write lock held"] + storm.kills["supervisor stopped"]
+        assert storm.kills.total() - faults == KILLS
+        storm.discard_attacks(600 if FULL else 90)
         assert len(storm.kills) >= 3, "the storm must reach several kinds of processes"
         assert storm.began_twice() == []
         for workload_id, kind in storm.submitted.items():

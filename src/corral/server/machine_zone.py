@@ -22,6 +22,9 @@ def local_engine(settings: Settings, machine: Machine) -> LocalEngine:
         first_uid=settings.first_uid,
         allowed=settings.allowed_networks,
         home_mib=settings.home_mib,
+        workspace_files=settings.workspace_files,
+        person_mib=settings.person_mib,
+        person_files=settings.person_files,
     )
 
 

@@ -275,6 +275,29 @@ class Settings(BaseModel):
         ge=0,
         le=2**30,
     )
+    workspace_files: WholeNumber = _setting(
+        1_000_000,
+        "How many files and directories the workspace of a workload may hold, and a person's home. 0 sets no "
+        "bound.",
+        "a whole number from 0 to 1073741824",
+        ge=0,
+        le=2**30,
+    )
+    person_mib: WholeNumber = _setting(
+        204_800,
+        "How much all workspaces of one person on this machine may hold together, in MiB. Over it no new "
+        "work of that person begins, and work that adds to it is ended. 0 sets no bound.",
+        "a whole number from 0 to 1073741824",
+        ge=0,
+        le=2**30,
+    )
+    person_files: WholeNumber = _setting(
+        5_000_000,
+        "The same for files and directories. 0 sets no bound.",
+        "a whole number from 0 to 1073741824",
+        ge=0,
+        le=2**30,
+    )
     first_uid: WholeNumber = _setting(
         200_000,
         "As root, the work of every person runs under a uid of its own: the first of 65536 that nobody else "

@@ -2,7 +2,8 @@
 
 import pytest
 
-from corral.engines.local.endings import Facts, in_words, judge, split_status
+from corral.engines.local.counting import Count
+from corral.engines.local.endings import Facts, in_words, judge, over_workspace, split_status
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ from corral.engines.local.endings import Facts, in_words, judge, split_status
         (Facts(signal=9, told_to_go=True, said_done=True), "succeeded", ""),
         (Facts(exit_code=1, said_done=True), "failed", "exit code 1"),
         (
-            Facts(signal=9, over_disk_mib=2000, disk_mib=1000),
+            Facts(signal=9, over_bound=over_workspace(Count(2000 * 2**20), 1000, 0)),
             "failed",
             "wrote 2000 MiB, its disk limit is 1000 MiB",
         ),

@@ -2,10 +2,14 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from corral.engines.interface import Start
 from corral.engines.local import layout, locks, records, runs
-from corral.engines.local.disk import read_count
+from corral.engines.local.counting import sum_counts
+from corral.engines.local.disk import read_home_count
+from corral.engines.local.endings import over_person
 from corral.engines.local.house import House
 from corral.engines.local.nurseries import Nursery, StartFailed
 from corral.engines.local.people import TooManyPeople
@@ -30,7 +34,7 @@ def describe(house: House, starts: Sequence[Start], *, refused: bool) -> Spec:
     if refused or task is None:
         return make_spec(starts, house.ground, uid=os.getuid(), workspace=house.settings.data, home=None)
     uid = house.people.uid_of(task.owner) if house.ground.mode == Mode.ROOT else os.getuid()
-    return make_spec(
+    spec = make_spec(
         starts,
         house.ground,
         uid=uid,
@@ -38,6 +42,13 @@ def describe(house: House, starts: Sequence[Start], *, refused: bool) -> Spec:
         home=_home(house, task.owner) if task.home else None,
         runtime=None if task.runtime is None else _runtime(house, task.runtime),
         builds=_build(house, task.workspace) if task.builds else None,
+    )
+    return replace(
+        spec,
+        files=house.settings.files,
+        person_mib=house.settings.person_mib,
+        person_files=house.settings.person_files,
+        person_counts=str(house.workspaces.counts(task.owner)),
     )
 
 
@@ -57,7 +68,7 @@ def _home(house: House, owner: str) -> Home:
     """Work that begins while the home is over its bound may tidy up: it must not let it grow."""
     place, count = house.workspaces.home(owner), house.workspaces.home_count(owner)
     most = house.settings.home_mib
-    held = read_count(count) or 0
+    held = read_home_count(count) or 0
     return Home(place, held + _SLACK_MIB if most and held > most else most, count)
 
 
@@ -84,10 +95,15 @@ def _prepare(house: House, spec: Spec, starts: Sequence[Start]) -> str | None:
     assert task is not None
     try:
         most_bytes = spec.replicas[0].disk_mib * _MIB
+        if not task.resume:
+            held_now = sum_counts(Path(spec.person_counts))
+            if (words := over_person(held_now, spec.person_mib, spec.person_files)) is not None:
+                return words
         house.workspaces.provide(task.workspace, spec.uid, task.upload, most_bytes)
         if task.home:
             house.workspaces.provide_home(task.owner, spec.uid)
-            most, held = house.settings.home_mib, read_count(house.workspaces.home_count(task.owner)) or 0
+            held = read_home_count(house.workspaces.home_count(task.owner)) or 0
+            most = house.settings.home_mib
             if most and held > most * _TIDY_UP:
                 found = f"its owner's home was last found to hold {held} MiB, its limit is {most} MiB"
                 return f"{found}: an administrator has to remove files there or to raise home_mib"

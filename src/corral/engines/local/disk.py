@@ -1,8 +1,8 @@
 """Bounds what an attempt keeps on disk, by looking: now and then, sooner when the disk fills quickly.
 
 Between two looks it can write more than it may; what is found to be too much is paused, counted again, and
-ended. At its end a workspace is counted once more: some work is too short for a look. `du`
-counts, as it follows no link and is not led astray by what hostile programs build.
+ended. At its end a workspace is counted once more: some work is too short for a look. Files count too, as a
+disk can be full of empty ones, and so does what was deleted and is still open.
 
 A home belongs to all work of a person: who has counted it last tells the others by a file.
 """
@@ -15,19 +15,27 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from corral.engines.local import tally
+from corral.engines.local.counting import (
+    Count,
+    count_tree,
+    decode,
+    devices_of,
+    read_count,
+    sum_counts,
+    unnamed_bytes,
+)
+from corral.engines.local.endings import over_home, over_person, over_workspace
 from corral.engines.local.loop import Loop, boot_time
 from corral.engines.local.namespaces import fork_and_exit
 from corral.engines.local.replica import Supervised
 from corral.engines.local.spec import Spec
 
-_DU = "/usr/bin/du"
 _MIB = 2**20
 _LOOKS_AT_LEAST = 6  # a look at the tree at least at every sixth look at the disk
 _REST = 50  # looking takes at most a fiftieth of the time
 _MUCH = 4  # losing a fourth of the bound is a reason to look at a home at the end, too
 _FEW = 256
-_BLOCK_BYTES = 512
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_SLACK_BYTES = 8 * _MIB  # work that does not let a person's files grow by more than this goes on
 _GENTLE = 19
 
 Then = Callable[[], None]
@@ -58,17 +66,17 @@ class DiskWatch:
 
 
 class _Watched(ABC):
-    """One directory and its bound."""
+    """One directory and its bounds; `most_files` 0 sets none."""
 
     def __init__(
-        self, loop: Loop, path: str, most_mib: int, replicas: Sequence[Supervised], every_seconds: float
+        self, loop: Loop, path: str, bounds: tuple[int, int], replicas: Sequence[Supervised], every: float
     ) -> None:
         self._loop = loop
         self._path = path
-        self._most_mib = most_mib
+        self._most_mib, self._most_files = bounds
         self._replicas = replicas
-        self._every = every_seconds
-        self._used_mib = most_mib  # until it was counted
+        self._every = every
+        self._used_mib = self._most_mib  # until it was counted
         self._free_mib = _free_mib(path)
         self._skipped = 0
 
@@ -80,11 +88,11 @@ class _Watched(ABC):
             then()
             return
 
-        def counted(used_mib: int, _: float) -> None:
-            self._note(used_mib)
-            if used_mib > self._most_mib:
+        def counted(count: Count, _: float) -> None:
+            self._note(count)
+            if (words := self._excess(count)) is not None:
                 for replica in self._replicas:
-                    self._mark(replica, used_mib)
+                    replica.over_bound = words
             then()
 
         self._count(counted)
@@ -94,16 +102,20 @@ class _Watched(ABC):
         """Whether to count once more at the end."""
 
     @abstractmethod
-    def _mark(self, replica: Supervised, used_mib: int) -> None:
-        """Notes at the replica that it is over its bound."""
+    def _excess(self, count: Count) -> str | None:
+        """What is too much, in words."""
 
     @abstractmethod
-    def _note(self, used_mib: int) -> None:
+    def _note(self, count: Count) -> None:
         """Tells others what was counted."""
 
-    def _told(self) -> int | None:
+    def _told(self) -> Count | None:
         """What another has counted just now."""
         return None
+
+    def _unnamed(self, most: int | None) -> int | None:  # noqa: ARG002
+        """Bytes that are open and have no name; None if there is too much to look at here."""
+        return 0
 
     @property
     def _over(self) -> bool:
@@ -121,27 +133,28 @@ class _Watched(ABC):
         else:
             self._count(self._counted)
 
-    def _counted(self, used_mib: int, seconds: float) -> None:
-        self._skipped, self._used_mib, self._free_mib = 0, used_mib, _free_mib(self._path)
+    def _counted(self, count: Count, seconds: float) -> None:
+        self._skipped, self._used_mib, self._free_mib = 0, count.bytes // _MIB, _free_mib(self._path)
         if seconds:
-            self._note(used_mib)
+            self._note(count)
         if self._over:
             return
-        if used_mib <= self._most_mib:
+        if self._excess(count) is None:
             self._loop.after(max(self._every, seconds * _REST), self._look)
             return
         self._pause(True)
         self._count(self._counted_again)
 
-    def _counted_again(self, used_mib: int, _: float) -> None:
-        self._note(used_mib)
-        if used_mib <= self._most_mib:
+    def _counted_again(self, count: Count, _: float) -> None:
+        self._note(count)
+        words = self._excess(count)
+        if words is None:
             self._pause(False)
             self._loop.after(self._every, self._look)
             return
         for replica in self._replicas:
             if not replica.ended:
-                self._mark(replica, used_mib)
+                replica.over_bound = words
                 replica.kill()
         self._pause(False)
 
@@ -151,22 +164,21 @@ class _Watched(ABC):
                 with contextlib.suppress(OSError):  # without control groups nothing can be paused
                     replica.group.freeze(paused)
 
-    def _count(self, then: Callable[[int, float], None]) -> None:
+    def _count(self, then: Callable[[Count, float], None]) -> None:
         """At once where there is little; else by another process, for which nobody waits."""
         began = boot_time()
-        few = count_few(self._path, _FEW)
-        if few is not None:
-            then(few // _MIB, boot_time() - began)
+        few, unnamed = count_tree(self._path, _FEW), self._unnamed(_FEW)
+        if few is not None and unnamed is not None:
+            then(few.plus_unnamed(unnamed), boot_time() - began)
             return
         reading, writing = os.pipe()
 
-        def become_du() -> None:
+        def count() -> None:
             os.nice(_GENTLE)
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            os.dup2(writing, 1)
-            os.execv(_DU, [_DU, "-sxk", "--", self._path])  # noqa: S606
+            found = (count_tree(self._path) or Count()).plus_unnamed(self._unnamed(None) or 0)
+            os.write(writing, found.encode().encode())
 
-        child = fork_and_exit(become_du)
+        child = fork_and_exit(count)
         os.close(writing)
 
         def finish() -> None:
@@ -174,8 +186,8 @@ class _Watched(ABC):
             said = os.read(reading, 4096)
             os.close(reading)
             os.waitpid(child, 0)
-            kib = said.split(b"\t")[0]
-            then(int(kib) // 1024 if kib.isdigit() else self._used_mib, boot_time() - began)
+            found = decode(said.decode("ascii", "replace"))
+            then(found or Count(self._used_mib * _MIB), boot_time() - began)
 
         self._loop.watch(reading, finish)
 
@@ -183,77 +195,67 @@ class _Watched(ABC):
 class _Workspace(_Watched):
     def __init__(self, loop: Loop, spec: Spec, replicas: Sequence[Supervised], directory: Path) -> None:
         most = max(replica.disk_mib for replica in spec.replicas)
-        super().__init__(loop, spec.workspace, most, replicas, spec.disk_look_seconds)
+        super().__init__(loop, spec.workspace, (most, spec.files), replicas, spec.disk_look_seconds)
+        self._spec = spec
         self._directory = directory
+        self._counts = Path(spec.person_counts) if spec.person_counts else None
+        self._devices = devices_of((spec.workspace, spec.home))
+        self._began = self._written() or Count()
 
     def _is_worth_a_look(self) -> bool:
         return True  # some work is too short for any other
 
-    def _mark(self, replica: Supervised, used_mib: int) -> None:
-        replica.over_disk_mib = used_mib
+    def _unnamed(self, most: int | None) -> int | None:
+        inside: list[int] = []
+        for replica in self._replicas:
+            if not replica.ended:
+                with contextlib.suppress(OSError):
+                    inside += replica.group.processes()
+                inside += [] if replica.process is None else [replica.process.main]
+        return unnamed_bytes(dict.fromkeys(inside), self._devices, most)
 
-    def _note(self, used_mib: int) -> None:
-        tally.write_disk(self._directory, used_mib * _MIB)
+    def _excess(self, count: Count) -> str | None:
+        words = over_workspace(count, self._most_mib, self._most_files)
+        if words is not None or self._counts is None:
+            return words
+        if count.bytes - self._began.bytes <= _SLACK_BYTES and count.files <= self._began.files:
+            return None  # somebody else made it too much
+        return over_person(sum_counts(self._counts), self._spec.person_mib, self._spec.person_files)
+
+    def _note(self, count: Count) -> None:
+        tally.write_disk(self._directory, count.bytes)
+        if self._counts is not None:
+            with contextlib.suppress(OSError):  # a full disk: the count before stays
+                self._counts.mkdir(mode=0o700, exist_ok=True)
+                (self._counts / Path(self._path).name).write_text(count.encode())
+
+    def _written(self) -> Count | None:
+        return None if self._counts is None else read_count(self._counts / Path(self._path).name)
 
 
 class _Home(_Watched):
     def __init__(self, loop: Loop, spec: Spec, replicas: Sequence[Supervised]) -> None:
         assert spec.home is not None
-        super().__init__(loop, spec.home, spec.home_mib, replicas, spec.disk_look_seconds)
+        super().__init__(loop, spec.home, (spec.home_mib, spec.files), replicas, spec.disk_look_seconds)
         self._count_file = Path(spec.home_count)
         self._began_free_mib = self._free_mib
 
     def _is_worth_a_look(self) -> bool:
         return self._began_free_mib - _free_mib(self._path) > self._most_mib / _MUCH
 
-    def _mark(self, replica: Supervised, used_mib: int) -> None:
-        replica.over_home_mib = used_mib
+    def _excess(self, count: Count) -> str | None:
+        return over_home(count, self._most_mib, self._most_files)
 
-    def _note(self, used_mib: int) -> None:
+    def _note(self, count: Count) -> None:
         with contextlib.suppress(OSError):  # a full disk: the others count for themselves
-            self._count_file.write_text(str(used_mib))
+            self._count_file.write_text(str(count.bytes // _MIB))
 
-    def _told(self) -> int | None:
-        return read_count(self._count_file, self._every)
-
-
-def count_few(path: str, most: int) -> int | None:
-    """Bytes of a tree, also of one that changes; None if there is more in it than `most`, or it is closed.
-
-    From one open directory to the next, so that nothing leads out of it.
-    """
-    used, left = 0, most
-    linked: set[int] = set()
-    waiting: list[int] = []
-    try:
-        waiting.append(os.open(path, _DIRECTORY))
-        while waiting:
-            descriptor = waiting.pop()
-            try:
-                with os.scandir(descriptor) as entries:
-                    for entry in entries:
-                        left -= 1
-                        if left < 0:
-                            return None
-                        found = entry.stat(follow_symlinks=False)
-                        if found.st_nlink > 1 and not entry.is_dir(follow_symlinks=False):
-                            if found.st_ino in linked:
-                                continue
-                            linked.add(found.st_ino)
-                        used += found.st_blocks * _BLOCK_BYTES
-                        if entry.is_dir(follow_symlinks=False):
-                            waiting.append(os.open(entry.name, _DIRECTORY, dir_fd=descriptor))
-            finally:
-                os.close(descriptor)
-    except OSError:  # `du` gets further, and counts what it can
-        return None
-    finally:
-        for descriptor in waiting:
-            os.close(descriptor)
-    return used
+    def _told(self) -> Count | None:
+        mib = read_home_count(self._count_file, self._every)
+        return None if mib is None else Count(mib * _MIB)
 
 
-def read_count(path: Path, youngest_seconds: float | None = None) -> int | None:
+def read_home_count(path: Path, youngest_seconds: float | None = None) -> int | None:
     """What a home was last counted to hold, in MiB; None if nobody did, or not so lately."""
     try:
         if youngest_seconds is not None and time.time() - path.stat().st_mtime > youngest_seconds:

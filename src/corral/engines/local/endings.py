@@ -3,6 +3,10 @@
 import signal
 from dataclasses import dataclass
 
+from corral.engines.local.counting import Count
+
+_MIB = 2**20
+
 MEANS_NOT_EXECUTABLE = 126
 MEANS_NOT_FOUND = 127
 SIGNAL_BASE = 128
@@ -13,8 +17,7 @@ class Facts:
     """What the supervisor saw of the end of a replica. `missing` is a file that its command names in vain.
 
     `refused` says why it never began, `unsealed` why the environment that it built cannot be kept;
-    `over_disk_mib` what it had written when that was found to be too much, `over_home_mib` what its owner's
-    home held then.
+    `over_bound` says what it had on disk when that was found to be too much.
     """
 
     exit_code: int | None = None
@@ -31,9 +34,7 @@ class Facts:
     missing: str | None = None
     refused: str | None = None
     unsealed: str | None = None
-    over_disk_mib: int | None = None
-    over_home_mib: int | None = None
-    home_mib: int = 0
+    over_bound: str | None = None
 
 
 def split_status(status: int) -> tuple[int | None, int | None]:
@@ -51,11 +52,8 @@ def judge(facts: Facts) -> tuple[str, str]:
     """(ending, detail). After the notice every end is a suspension, unless the work said that it is done."""
     if facts.refused is not None:
         return "refused", facts.refused
-    if facts.over_disk_mib is not None:
-        return "failed", f"wrote {facts.over_disk_mib} MiB, its disk limit is {facts.disk_mib} MiB"
-    if facts.over_home_mib is not None:
-        held = f"the home of its owner holds {facts.over_home_mib} MiB"
-        return "failed", f"{held}, its limit is {facts.home_mib} MiB: remove files there"
+    if facts.over_bound is not None:
+        return "failed", facts.over_bound
     if facts.timed_out:
         return "failed", f"reached its time limit of {in_words(facts.time_limit_seconds)}"
     if facts.unsealed is not None and not facts.told_to_go:
@@ -67,6 +65,36 @@ def judge(facts: Facts) -> tuple[str, str]:
     if facts.exit_code == 0:
         return "succeeded", ""
     return "failed", _failure(facts)
+
+
+def over_workspace(count: Count, most_mib: int, most_files: int) -> str | None:
+    """What is too much in a workspace; None if nothing is."""
+    mib, unnamed = count.bytes // _MIB, count.unnamed_bytes // _MIB
+    if mib > most_mib:
+        part = f" ({unnamed} MiB of it deleted and still open)" if unnamed else ""
+        return f"wrote {mib} MiB{part}, its disk limit is {most_mib} MiB"
+    if most_files and count.files > most_files:
+        return f"made {count.files} files and directories, its limit is {most_files}"
+    return None
+
+
+def over_home(count: Count, most_mib: int, most_files: int) -> str | None:
+    held = "the home of its owner holds"
+    if count.bytes // _MIB > most_mib:
+        return f"{held} {count.bytes // _MIB} MiB, its limit is {most_mib} MiB: remove files there"
+    if most_files and count.files > most_files:
+        return f"{held} {count.files} files and directories, its limit is {most_files}: remove some there"
+    return None
+
+
+def over_person(count: Count, most_mib: int, most_files: int) -> str | None:
+    """The same of all workspaces of one person together; 0 sets no bound."""
+    held, remedy = "the workspaces of its owner hold", "delete work that is over"
+    if most_mib and count.bytes // _MIB > most_mib:
+        return f"{held} {count.bytes // _MIB} MiB together, the limit is {most_mib} MiB: {remedy}"
+    if most_files and count.files > most_files:
+        return f"{held} {count.files} files together, the limit is {most_files}: {remedy}"
+    return None
 
 
 def in_words(seconds: int) -> str:

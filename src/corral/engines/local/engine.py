@@ -39,8 +39,9 @@ class LocalEngine:
     `trusted` is for one person's own work on their own machine: it also runs without a sandbox or limits, and
     every run says so. `allowed` are private networks and names that work may reach; the public ones it may
     reach anyway. `disk_look_seconds` is how often the disk is looked at, `home_mib` how much a home may hold
-    (0: anything), `bounds` how many may look into one person's work. Work outlives this object: `close`
-    leaves it alone.
+    (0: anything), `workspace_files`, `person_mib` and `person_files` what workspaces may, one of them and all
+    of a person's together, `bounds` how many may look into one person's work. Work outlives this object:
+    `close` leaves it alone.
     """
 
     def __init__(
@@ -55,6 +56,9 @@ class LocalEngine:
         allowed: Sequence[str] = (),
         disk_look_seconds: float = 10,
         home_mib: int = 0,
+        workspace_files: int = 0,
+        person_mib: int = 0,
+        person_files: int = 0,
         bounds: Bounds = USUAL_BOUNDS,
         python: str | None = None,
     ) -> None:
@@ -69,6 +73,9 @@ class LocalEngine:
             tuple(allowed),
             disk_look_seconds,
             home_mib,
+            workspace_files,
+            person_mib,
+            person_files,
         )
         self._nursery = Nursery(python)
         self._known = KnownRuns()
@@ -258,6 +265,8 @@ class LocalEngine:
         for name in {Path(spec.workspace).name for spec in specs if house.is_workspace(spec.workspace)}:
             await self._remover.remove(house.workspaces.root, name)
             await asyncio.to_thread(house.runtimes.remove, name)
+            for spec in specs:
+                await asyncio.to_thread(house.workspaces.forget_count, spec.owner, name)
         for spec in specs:
             await asyncio.to_thread(house.shelf.discard, spec.attempt)
         return {spec.attempt for spec in specs}

@@ -29,6 +29,9 @@ class Settings:
     allowed: tuple[str, ...]
     disk_look_seconds: float
     home_mib: int
+    files: int = 0
+    person_mib: int = 0
+    person_files: int = 0
 
 
 @dataclass(frozen=True, slots=True)

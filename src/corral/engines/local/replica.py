@@ -39,8 +39,7 @@ class Supervised:
         self.told_to_go = False
         self.grace_over = False
         self.timed_out = False
-        self.over_disk_mib: int | None = None
-        self.over_home_mib: int | None = None
+        self.over_bound: str | None = None
         self.unsealed: str | None = None
         self.said = Said(loop, clock, sockets / layout.WORKLOAD_SOCKET, directory / layout.said_name(index))
         self._attempt = spec
@@ -153,9 +152,7 @@ class Supervised:
             missing=missing_file(self.spec.command, exit_code, self._attempt.workspace),
             refused=refused,
             unsealed=self.unsealed,
-            over_disk_mib=self.over_disk_mib,
-            over_home_mib=self.over_home_mib,
-            home_mib=self._attempt.home_mib,
+            over_bound=self.over_bound,
         )
 
     def _end(self, facts: Facts, counters: dict[str, int]) -> None:

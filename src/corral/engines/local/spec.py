@@ -37,6 +37,10 @@ class Spec:
     replicas: tuple[ReplicaSpec, ...]
     home: str | None = None
     home_mib: int = 0  # how much may lie there; 0 does not bound it
+    files: int = 0  # how many files may lie in the workspace, and in the home; 0 does not bound them
+    person_mib: int = 0  # how much may lie in all workspaces of its owner, and how many files
+    person_files: int = 0
+    person_counts: str = ""  # where supervisors write down what they counted
     home_count: str = ""  # where supervisors tell each other how much does
     runtime: str | None = None  # the path at which an environment is shown
     runtime_source: str | None = None  # where it lies

@@ -4,6 +4,7 @@ What a person can write to is never followed as root: an upload is unpacked into
 been shown, by a process with the owner's rights, and only then put in its place.
 """
 
+import contextlib
 import os
 import threading
 from pathlib import Path
@@ -28,6 +29,8 @@ class Workspaces:
         self._counts = data / "home-counts"
         self._making_homes = threading.Lock()
         self._counts.mkdir(mode=_OWN, exist_ok=True)
+        self._workspace_counts = data / "workspace-counts"
+        self._workspace_counts.mkdir(mode=_OWN, exist_ok=True)
         for directory in (self.root, self._homes):
             directory.mkdir(mode=0o711, exist_ok=True)
             directory.chmod(0o711)
@@ -67,6 +70,16 @@ class Workspaces:
                 _give(homes, fresh, uid)
                 os.rename(fresh, owner, src_dir_fd=homes, dst_dir_fd=homes)
         return home
+
+    def counts(self, owner: str) -> Path:
+        """The directory with what each workspace of a person was last counted to hold; see `disk`."""
+        if not is_name(owner):
+            raise BadUpload(f"{owner!r} cannot be the name of an owner")
+        return self._workspace_counts / owner
+
+    def forget_count(self, owner: str, name: str) -> None:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            (self.counts(owner) / name).unlink()
 
     def home_count(self, owner: str) -> Path:
         """The file with how much the home was last found to hold; see `disk`."""
