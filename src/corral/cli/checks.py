@@ -9,12 +9,11 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal
 
 from corral.accelerators.machine import detect_machine
+from corral.cli.check import Check
 from corral.engines.local import probe
 from corral.engines.local.group_bases import missing_limits
 from corral.engines.local.tools import find_uv
@@ -23,9 +22,7 @@ from corral.server.ports import PortError, listen, listeners_on
 from corral.server.settings import Settings
 from corral.server.tls import TlsError, server_context
 
-__all__ = ["Check", "development_checks", "machine_checks", "settings_checks"]
-
-State = Literal["ok", "warn", "missing"]
+__all__ = ["development_checks", "machine_checks", "settings_checks"]
 
 LEAST_PYTHON = (3, 11)
 LEAST_NODE = 20
@@ -33,16 +30,6 @@ LEAST_SQLITE = (3, 35, 0)
 RENEW_BEFORE = timedelta(days=14)
 _GIB = 1024**3
 CONSOLE = Path(__file__).parents[1] / "server" / "console" / "index.html"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing looked at. `missing` keeps Corral from running; `warn` limits what it can do."""
-
-    name: str
-    state: State
-    found: str
-    remedy: str = ""
 
 
 def machine_checks() -> Iterable[Check]:

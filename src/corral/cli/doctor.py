@@ -9,9 +9,11 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from corral.cli.checks import Check, development_checks, machine_checks, settings_checks
+from corral.cli.check import Check
+from corral.cli.checks import development_checks, machine_checks, settings_checks
 from corral.cli.frame import Json, new_app
 from corral.cli.output import print_json, print_table, say
+from corral.cli.running_checks import running_checks
 from corral.server.settings_sources import SettingsError, load_settings
 from corral.store.database import Database, Transaction
 
@@ -92,4 +94,4 @@ def _configured(flags: dict[str, str], config: Path | None) -> list[Check]:
     except SettingsError as error:
         remedy = "docs/configuration.md describes every setting."
         return [Check("Settings", "missing", str(problem), remedy) for problem in error.problems]
-    return list(settings_checks(settings))
+    return [*settings_checks(settings), *running_checks(settings)]
