@@ -199,6 +199,26 @@ def test_many_requests_at_once_on_one_connection_are_all_answered(live: LiveCorr
     assert received.count(b"HTTP/1.1 200 OK") == 1001
 
 
+@pytest.mark.parametrize(
+    ("headers", "named"),
+    [
+        (b"Host: evil.example\r\n", b"Host"),
+        (b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", b"Content-Length"),
+        (b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}", b"Transfer-Encoding"),
+        (b"Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n{}", b"Content-Length"),
+    ],
+)
+def test_a_request_that_can_be_read_in_two_ways_is_refused(
+    live: LiveCorral, headers: bytes, named: bytes
+) -> None:
+    with connect(live) as client:
+        client.sendall(
+            b"POST /api/v1/session HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n" + headers + b"\r\n"
+        )
+        status, told = answer(client)
+    assert (status, named.lower() in told.lower()) == (400, True), told
+
+
 def test_no_process_writes_core_files_and_many_files_may_be_open(live: LiveCorral) -> None:
     parent = json.loads((live.home / "endpoints.json").read_text())["pid"]
     family = descendants(parent)
@@ -282,3 +302,46 @@ def test_the_one_that_has_waited_longest_makes_room_and_requests_do_not() -> Non
 def cast_speaker(speaker: object) -> Speaker:
     assert isinstance(speaker, Speaker)
     return speaker
+
+
+def test_a_client_that_does_not_read_is_dropped_and_little_is_kept_for_it(live: LiveCorral) -> None:
+    """Answers of megabytes that nobody reads: the process does not grow with them, and the client is gone."""
+    one = (
+        b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        + f"Authorization: Bearer {live.local_token}\r\n\r\n".encode()
+    )
+    process = api_process(live)
+    with connect(live) as client:  # the first answer is made and kept, whoever asks
+        client.sendall(one.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        _, whole = answer(client)
+    assert len(whole) > 100_000
+    clients = [socket.socket() for _ in range(8)]
+    try:
+        before = memory_kib(process)
+        for client in clients:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect(("127.0.0.1", live.port))
+            client.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                for _ in range(400):  # of each, 100 MB and more are to be answered
+                    client.send(one)
+        eventually(lambda: connected(live) == 0)
+        assert memory_kib(process) - before < 48 * 1024
+    finally:
+        for client in clients:
+            client.close()
+    assert is_answered(live)
+
+
+def memory_kib(process: int) -> int:
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0])
+
+
+def connected(live: LiveCorral) -> int:
+    """Connections that the server has open."""
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    fields = [line.split() for line in lines]
+    inodes = {one[9] for one in fields if int(one[1].rpartition(":")[2], 16) == live.port and one[3] == "01"}
+    inodes -= {"0"}
+    return len(inodes)

@@ -155,3 +155,71 @@ async def test_a_console_that_is_not_built_says_how_to_build_it(app: FastAPI, tm
         (folder / "index.html").write_text("<title>Corral</title>")
         assert (await browser.get("/login")).status_code == 200
         assert (await browser.get("/assets/main.js")).text == "1"
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("Host", "127.0.0.1:8710", "evil.example"),
+        ("Host", "127.0.0.1:8710", "127.0.0.1:8710"),
+        ("Authorization", "Bearer corral_a", "Bearer corral_b"),
+        ("Origin", ORIGIN, "https://evil.example"),
+        ("X-Csrf-Token", "a", "b"),
+        ("Content-Length", "2", "2"),
+        ("Idempotency-Key", "a", "b"),
+        ("If-Match", '"1"', '"2"'),
+        ("Last-Event-Id", "1", "2"),
+        ("Sec-Fetch-Site", "same-origin", "cross-site"),
+        ("X-Forwarded-Proto", "https", "http"),
+        ("X-Forwarded-Host", "a", "b"),
+        ("Cookie", "corral_session_8710=a", "corral_session_8710=b"),
+        ("Cookie", "corral_session_8710=a; x=y; corral_session_8710=b", "z=1"),
+    ],
+)
+async def test_a_header_that_decides_is_refused_when_it_is_there_twice(
+    app: FastAPI, name: str, first: str, second: str
+) -> None:
+    """Whoever stands in front of Corral may have looked at the other one."""
+    headers = [(b"host", b"127.0.0.1:8710")] if name != "Host" else []
+    lower = name.lower().encode()
+    headers += [(lower, first.encode()), (lower, second.encode())]
+    answer = await _ask(app, headers)
+    assert answer["status"] == 400
+    assert answer["body"]["errors"][0]["field"] == f"header.{name}"
+    assert name in answer["body"]["detail"]
+
+
+async def test_lines_of_the_same_list_are_read_as_one(app: FastAPI) -> None:
+    """Browsers may send cookies in several lines, and every proxy adds to X-Forwarded-For."""
+    several = [(b"cookie", b"a=1"), (b"cookie", b"b=2"), (b"accept", b"*/*"), (b"accept", b"text/html")]
+    answer = await _ask(app, [(b"host", b"127.0.0.1:8710"), *several])
+    assert answer["status"] == 200
+
+
+async def _ask(app: FastAPI, headers: list[tuple[bytes, bytes]]) -> dict[str, Any]:
+    """A request with exactly these headers."""
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "path": "/healthz",
+        "raw_path": b"/healthz",
+        "root_path": "",
+        "query_string": b"",
+        "headers": headers,
+        "client": ("192.0.2.10", 5000),
+        "server": ("127.0.0.1", 8710),
+    }
+    got: dict[str, Any] = {"body": b""}
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:
+        got["status"] = message.get("status", got.get("status"))
+        got["body"] += message.get("body", b"")
+
+    await app(scope, receive, send)
+    got["body"] = json.loads(got["body"])
+    return got

@@ -80,6 +80,18 @@ async def test_what_is_no_number_is_shown_as_a_gap(database: Database) -> None:
     assert (loss.row.lowest, loss.row.highest) == (1.0, 2.0)
 
 
+@pytest.mark.parametrize("large", [1e154, 1.7e308, 10**400])
+async def test_the_largest_numbers_can_be_drawn_together(database: Database, large: float) -> None:
+    reports = [_report(number, loss=large if number % 2 else -large, acc=large) for number in range(1, 41)]
+    await database.write(record, reports)
+    acc, loss = await _curves(database, points=1)
+    if large == 10**400:  # more than any float: a gap
+        assert (acc.points[0].mean, loss.points[0].mean) == (None, None)
+        return
+    assert math.isclose(acc.points[0].mean or 0, large, rel_tol=1e-9)
+    assert abs(loss.points[0].mean or 0) <= large * 1e-9
+
+
 async def test_long_series_is_thinned_and_keeps_its_extremes_and_its_last(database: Database) -> None:
     total = 3 * MOST_POINTS
     for start in range(0, total, 1000):

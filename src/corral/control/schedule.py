@@ -22,6 +22,7 @@ from corral.usage.clock import Reading, read_clock
 from corral.zones import journal
 
 PERIOD_SECONDS = 10.0
+ANSWER_SECONDS = 20.0
 
 log = structlog.get_logger(__name__)
 
@@ -64,11 +65,23 @@ class Scheduler:
         async with self._line:
             try:
                 await self._tell()
-                return await self.planner.ask(question)
+                return await self._asked(question)
             except PlannerGoneError:
                 self._known = None
                 await self._tell()
+                return await self._asked(question)
+
+    async def _asked(self, question: Probe | Explain) -> Told:
+        """Planning waits meanwhile: a search without an end is broken off, with the process that makes it."""
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
                 return await self.planner.ask(question)
+        except TimeoutError:
+            self._known = None
+            raise Unavailable(
+                f"The planner found no answer in {ANSWER_SECONDS:g} s.",
+                "Ask for fewer replicas, or try again.",
+            ) from None
 
     async def close(self) -> None:
         await self.planner.close()

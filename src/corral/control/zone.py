@@ -10,6 +10,7 @@ from corral.api.callers import Caller
 from corral.control.loop import Loop
 from corral.control.meter import Meter
 from corral.control.planner import Planner
+from corral.control.questions import Questions
 from corral.control.reconcile import Listener, Reconciler
 from corral.control.recording import Kind
 from corral.control.running import running
@@ -58,6 +59,7 @@ class Zone:
         self.scheduler = Scheduler(database, zone_id, planner)
         self.meter = Meter(database, zone_id, engine, samples)
         self.loops: tuple[Loop, ...] = ()
+        self.questions = Questions()
 
     @classmethod
     async def local(
@@ -92,14 +94,16 @@ class Zone:
     async def probe(self, caller: Caller, spec: WorkSpec) -> Verdict:
         """What would become of new work; nothing of it is kept."""
         question = await self._database.read(_question, caller, spec, self.id)
-        told = await self.scheduler.probe(question)
+        async with self.questions.turn(caller.user_id):
+            told = await self.scheduler.probe(question)
         return await self._database.read(verdict_of, caller, told)
 
     async def explain(self, caller: Caller, workload_id: str) -> Verdict:
         """Why a workload waits now."""
         await self._database.read(sight.find, caller, workload_id)
         now = int(self._database.now().timestamp())
-        told = await self.scheduler.probe(Explain(now, workload_id))
+        async with self.questions.turn(caller.user_id):
+            told = await self.scheduler.probe(Explain(now, workload_id))
         return await self._database.read(verdict_of, caller, told)
 
 

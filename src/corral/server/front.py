@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from corral.api import metrics
 from corral.api.callers import Origin
 from corral.api.problems import internal_error_response, refusal_response
-from corral.core.refusals import Malformed, Refusal, TooLarge
+from corral.core.refusals import FieldError, Malformed, Refusal, TooLarge
 
 LARGEST_BODY = 2 * 1024 * 1024
 
@@ -93,6 +93,11 @@ class Front:
         await self._app(scope, receive, send)
 
     def _check(self, headers: "_Headers", most: int) -> None:
+        if headers.twice is not None:
+            name = headers.twice.decode().title()
+            said = "names a session twice" if name == "Cookie" else "is there twice"
+            message, remedy = f"The header {name} {said}.", "Send it once."
+            raise Malformed(message, remedy, errors=[FieldError(f"header.{name}", message, remedy)])
         host = headers.get(b"host")
         if _host_name(host) not in self._allowed_hosts:
             raise Malformed(
@@ -144,9 +149,42 @@ class Front:
         )
 
 
+# Two of these, and who reads the first believes something else than who reads the last. `X-Forwarded-For` is
+# not among them: every proxy may add a line of its own, and they are read as one.
+_ONCE = frozenset(
+    name.lower().encode()
+    for name in (
+        "Host",
+        "Authorization",
+        "Origin",
+        "X-CSRF-Token",
+        "Content-Length",
+        "Content-Type",
+        "Transfer-Encoding",
+        "Idempotency-Key",
+        "If-Match",
+        "Last-Event-ID",
+        "Sec-Fetch-Site",
+        "X-Forwarded-Proto",
+        "X-Forwarded-Host",
+        "Sec-WebSocket-Key",
+        "Sec-WebSocket-Version",
+    )
+)
+
+
 class _Headers:
     def __init__(self, scope: Scope) -> None:
-        self._headers: dict[bytes, bytes] = dict(scope["headers"])
+        self._headers: dict[bytes, bytes] = {}
+        self.twice: bytes | None = None
+        for name, value in scope["headers"]:
+            if name in self._headers:
+                if name in _ONCE:
+                    self.twice = name
+                value = self._headers[name] + (b"; " if name == b"cookie" else b", ") + value
+            self._headers[name] = value
+        if self.twice is None and _names_twice(self._headers.get(b"cookie", b"")):
+            self.twice = b"cookie"
 
     def get(self, name: bytes) -> str:
         return self._headers.get(name, b"").decode("latin-1")
@@ -197,6 +235,15 @@ class _BodyTooLarge(TooLarge, HTTPException):  # type: ignore[misc]  # both have
 
 def _too_large(most: int) -> TooLarge:
     return _BodyTooLarge(f"This request has at most {most // 1024} KiB.", "Send less at once.")
+
+
+def _names_twice(cookies: bytes) -> bool:
+    """Whether a session's cookie is there twice: a page of a neighbouring name may have set the other one."""
+    if b"corral_session" not in cookies:
+        return False
+    names = [part.partition(b"=")[0].strip() for part in cookies.split(b";")]
+    sessions = [name for name in names if b"corral_session" in name]
+    return len(set(sessions)) < len(sessions)
 
 
 def _host_name(host: str) -> str:

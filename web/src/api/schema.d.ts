@@ -4239,7 +4239,7 @@ export interface components {
             items: components["schemas"]["SampleSeries"][];
             /**
              * Step Seconds
-             * @description How long one point stands for.
+             * @description How long one point stands for; usually that far apart they are.
              * @example 60
              */
             step_seconds: number;

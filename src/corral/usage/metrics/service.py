@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import any_of
-from corral.usage.metrics.rules import Report, RunKey, Taken, every_after, take
+from corral.usage.metrics.rules import MOST_POINTS, Report, RunKey, Taken, every_after, take
 from corral.usage.metrics.tables import metric_point, metric_run, metric_series
 
 MOST_SERIES = 200
@@ -241,13 +241,16 @@ _SERIES_ALL = (
 _SERIES_NAMED = _SERIES_ALL.where(any_of(_s.name, "names"))
 _DROPPED = select(func.sum(_m.dropped)).where(_m.workload_id == bindparam("workload_id"))
 _bucket = (_p.ordinal - _p.ordinal % bindparam("width")).label("bucket")
+# PostgreSQL's avg() also squares what it adds, and fails where a square is too large. Divided before they are
+# added (by a power of two, which loses nothing), as many as there can be stay finite.
+_mean = func.sum(_p.value / float(MOST_POINTS)) / func.count(_p.value) * float(MOST_POINTS)
 _STEPS = (
     select(
         _bucket,
         func.min(_p.step),
         func.min(_p.at),
         func.min(_p.value),
-        func.avg(_p.value),
+        _mean,
         func.max(_p.value),
     )
     .where(_p.series_id == bindparam("series"))

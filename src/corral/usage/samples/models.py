@@ -71,7 +71,9 @@ class SampleSeries(Output):
 class SampleAnswer(Output):
     """Series of one subject."""
 
-    step_seconds: int = Field(description="How long one point stands for.", examples=[60])
+    step_seconds: int = Field(
+        description="How long one point stands for; usually that far apart they are.", examples=[60]
+    )
     items: list[SampleSeries]
 
 

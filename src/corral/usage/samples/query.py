@@ -1,7 +1,9 @@
 """One or several series in a span of time, at the level of detail that fits."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from itertools import pairwise
+from statistics import median_low
 from typing import NamedTuple
 
 from sqlalchemy import TextClause, bindparam, select, text
@@ -61,7 +63,15 @@ def query(
         found = _read(transaction, sorted(ids), choice.level, first, until, choice.step_seconds, now)
         for series_id, at in sorted(found):
             samples[ids[series_id]].append(found[series_id, at])
+    if choice.level is RAW:
+        choice = choice._replace(step_seconds=max(choice.step_seconds, _distance(samples.values())))
     return Answer(choice, samples)
+
+
+def _distance(series: Iterable[list[Sample]]) -> int:
+    """How many seconds usually lie between two single points: nothing is finer than what was sampled."""
+    gaps = [after.at - before.at for one in series for before, after in pairwise(one)]
+    return median_low(gaps) if gaps else 0
 
 
 def _read(

@@ -5,6 +5,8 @@ import { nearest, niceTop, pieces, type Series } from './chart-scale';
 export const GUTTER = 44;
 const HEIGHT = 72;
 const TOP = 6;
+/** Beyond this, digits would not fit beside the axis. */
+const LONG = 1e7;
 
 interface Props {
   series: Series;
@@ -20,11 +22,11 @@ interface Props {
 export function Chart({ series, x, width, from, to, step, at }: Props) {
   const { number } = useFormat();
   const { points, asked, title } = series;
-  const top = niceTop(Math.max(asked ?? 0, ...points.map(({ value }) => value)));
+  const top = series.top ?? niceTop(Math.max(asked ?? 0, ...points.map(({ value }) => value)));
   const y = (value: number) => TOP + (1 - value / top) * (HEIGHT - 2 * TOP);
   const gap = Math.max(step * 3, (to - from) / 60);
   const chosen = at === null ? points.at(-1) : nearest(points, at, gap);
-  const rounded = (value: number) => number(Number(value.toPrecision(3)));
+  const rounded = (value: number) => (Math.abs(value) < LONG ? number(Number(value.toPrecision(3))) : value.toExponential(1));
   return (
     <figure className="chart">
       <figcaption>
@@ -38,9 +40,9 @@ export function Chart({ series, x, width, from, to, step, at }: Props) {
           </g>
         ))}
         {asked !== undefined && <line x1={GUTTER} x2={width} y1={y(asked)} y2={y(asked)} stroke="var(--c-text-3)" strokeDasharray="4 4" />}
-        {pieces(points, gap).map((piece) => (
+        {pieces(points, series.joined ? Infinity : gap).map((piece) => (
           // A line of one point is drawn as a dot by its round ends.
-          <polyline key={piece[0]?.at} points={[...piece, ...piece.slice(0, piece.length === 1 ? 1 : 0)].map((point) => `${x(point.at).toFixed(1)},${y(point.value).toFixed(1)}`).join(' ')} fill="none" stroke="var(--c-blue-fill)" strokeWidth={1.5} strokeLinejoin="round" strokeLinecap="round" />
+          <polyline key={piece[0]?.at} points={[...piece, ...piece.slice(0, piece.length === 1 ? 1 : 0)].map((point) => `${x(Math.max(from, point.at)).toFixed(1)},${y(point.value).toFixed(1)}`).join(' ')} fill="none" stroke="var(--c-blue-fill)" strokeWidth={1.5} strokeLinejoin="round" strokeLinecap="round" />
         ))}
         {at !== null && chosen && <circle cx={x(chosen.at)} cy={y(chosen.value)} r={3} fill="var(--c-blue-fill)" />}
       </svg>

@@ -1,3 +1,5 @@
+import { visible } from '../../../components/visible';
+
 /** Text with one look; colours are classes, so that both themes can show them. */
 export interface Span {
   text: string;
@@ -17,7 +19,7 @@ export const plain: Style = { colour: null, bold: false, dim: false, italic: fal
 const names = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white'] as const;
 // Sequences that move the cursor, set titles and the like are dropped whole.
 // eslint-disable-next-line no-control-regex
-const sequence = /\u001b\[([0-9;:?<=>]*)([ -/]*[@-~])|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]|[\u0000-\u0008\u000b-\u001f\u007f]/g;
+const sequence = /(?:\u001b\[|\u009b)([0-9;:?<=>]*)([ -/]*[@-~])|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u009c]*(?:[\u0007\u009c]|\u001b\\)?|\u001b[ -/]*[0-~]|[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
 /** One line of output as spans, and the style that the next line begins with. Nothing of it is ever markup. */
 export function readLine(line: string, start: Style): { spans: Span[]; style: Style } {
@@ -25,7 +27,7 @@ export function readLine(line: string, start: Style): { spans: Span[]; style: St
   let style = start;
   let from = 0;
   const push = (text: string) => {
-    if (text) spans.push({ text, look: look(style) });
+    if (text) spans.push({ text: visible(text), look: look(style) });
   };
   const shown = overwritten(line);
   for (const found of shown.matchAll(sequence)) {

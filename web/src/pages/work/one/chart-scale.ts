@@ -2,9 +2,20 @@
 export interface Series {
   key: string;
   title: string;
-  points: { at: number; value: number }[];
+  points: Point[];
   /** What was asked for, drawn dashed. */
   asked?: number;
+  /** Where the axis ends; without it, above the highest value. */
+  top?: number;
+  /** Neighbours are joined however far apart they are: they come when the work reports them. */
+  joined?: boolean;
+}
+
+interface Point {
+  at: number;
+  value: number;
+  /** Points of different attempts are not joined. */
+  attempt?: number;
 }
 
 const MINUTE = 60_000;
@@ -24,17 +35,17 @@ export function timeTicks(from: number, to: number, most: number): number[] {
 export function niceTop(highest: number): number {
   if (highest <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(highest));
-  return power * ([1, 2, 2.5, 4, 5, 10].find((one) => one * power >= highest) ?? 10);
+  return Math.min(Number.MAX_VALUE, power * ([1, 2, 2.5, 4, 5, 10].find((one) => one * power >= highest) ?? 10));
 }
 
 /** Lines break where nothing was sampled for longer than a few steps. */
 export function pieces(points: Series['points'], gap: number): Series['points'][] {
   const found: Series['points'][] = [];
-  let last = -Infinity;
+  let last: Point | undefined;
   for (const point of points) {
-    if (point.at - last > gap) found.push([]);
+    if (!last || point.at - last.at > gap || point.attempt !== last.attempt) found.push([]);
     found.at(-1)?.push(point);
-    last = point.at;
+    last = point;
   }
   return found;
 }

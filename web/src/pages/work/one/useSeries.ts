@@ -1,6 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import type { WorkloadDetail } from '../../../api/models';
 import type { components } from '../../../api/schema';
+import { visible } from '../../../components/visible';
 import type { Series } from './chart-scale';
 
 type Samples = components['schemas']['SampleAnswer'];
@@ -11,16 +12,16 @@ const charts = [
   { metric: 'cpu_milli', words: 'work.chart.cpu', scale: 1000 },
   { metric: 'memory_bytes', words: 'work.chart.memory', scale: GIB },
   { metric: 'gpu_memory_mib', words: 'work.chart.gpuMemory', scale: 1024 },
-  { metric: 'gpu_busy_percent', words: 'work.chart.gpuBusy', scale: 1 },
+  { metric: 'gpu_busy_percent', words: 'work.chart.gpuBusy', scale: 1, top: 100 },
 ] as const;
 
 /** What was reported and what was sampled, as far as there is any; a chart without a value is left out. */
 export function useSeries(work: WorkloadDetail, samples: Samples | undefined, reported: Reported | undefined): Series[] {
   const { t } = useTranslation();
   const asked: Partial<Record<string, number>> = { cpu_milli: (work.resources.cpu_milli * work.replicas) / 1000, memory_bytes: (work.resources.memory_mib * work.replicas) / 1024 };
-  const sampled = charts.flatMap(({ metric, words, scale }) => {
+  const sampled = charts.flatMap(({ metric, words, scale, ...more }) => {
     const points = samples?.items.find((one) => one.metric === metric)?.points ?? [];
-    return points.length === 0 ? [] : [{ key: metric, title: t(words), asked: asked[metric], points: points.map((point) => ({ at: Date.parse(point.at), value: point.mean / scale })) }];
+    return points.length === 0 ? [] : [{ key: metric, title: t(words), asked: asked[metric], ...more, points: points.map((point) => ({ at: Date.parse(point.at), value: point.mean / scale })) }];
   });
   return [...told(reported), ...sampled];
 }
@@ -30,9 +31,10 @@ function told(reported: Reported | undefined): Series[] {
   const names = [...new Set(reported?.items.map((one) => one.name))];
   return names.map((name) => ({
     key: `reported-${name}`,
-    title: name,
+    title: visible(name),
+    joined: true,
     points: (reported?.items ?? [])
       .filter((one) => one.name === name && one.replica === 0)
-      .flatMap((one) => one.points.flatMap((point) => (point.mean === null ? [] : [{ at: Date.parse(point.at), value: point.mean }]))),
+      .flatMap((one) => one.points.flatMap((point) => (point.mean === null ? [] : [{ at: Date.parse(point.at), value: point.mean, attempt: one.attempt }]))),
   }));
 }
