@@ -112,6 +112,17 @@ describe('output', () => {
     expect(shown('10 %\r50 %\r')).toEqual([{ text: '50 %', look: '' }]);
   });
 
+  test('what hides or turns text around is spelled out', () => {
+    expect(shown('good \u202eevil\u202c \u200btext')).toEqual([{ text: 'good \\u202eevil\\u202c \\u200btext', look: '' }]);
+    expect(shown('\u009b31mred\u009d0;title\u009cx')).toEqual([{ text: 'red', look: 'a-red' }, { text: 'x', look: 'a-red' }]);
+  });
+
+  test('a line without an end is shown in pieces', () => {
+    const long = append(append(empty, { text: 'x'.repeat(40_000), dropped: 0, earlier: false }), { text: 'y', dropped: 0, earlier: false });
+    expect(long.open.length).toBeLessThan(16_384);
+    expect(long.lines.map((line) => (line.kind === 'text' ? line.text.length : 0))).toEqual([16_384, 16_384, 7_233]);
+  });
+
   test('parts that break a line anywhere make the same lines', () => {
     const texts = (parts: string[]) => parts.reduce((state, text) => append(state, { text, dropped: 0, earlier: false }), empty).lines.map((line) => (line.kind === 'text' ? line.text : line.kind));
     expect(texts(['one\ntw', 'o\n\u001b[3', '1mthree\n'])).toEqual(['one', 'two', 'three']);
@@ -135,6 +146,9 @@ describe('charts', () => {
   test('lines break where nothing was sampled', () => {
     const points = [0, 1, 2, 9, 10].map((at) => ({ at, value: at }));
     expect(pieces(points, 3).map((piece) => piece.length)).toEqual([3, 2]);
+    const attempts = [{ at: 0, value: 1, attempt: 1 }, { at: 900, value: 1, attempt: 1 }, { at: 901, value: 1, attempt: 2 }];
+    expect(pieces(attempts, Infinity).map((piece) => piece.length)).toEqual([2, 1]);
+    expect(niceTop(1.7e308)).toBe(Number.MAX_VALUE);
     expect(nearest(points, 5, 1)).toBeNull();
     expect(nearest(points, 8, 3)?.at).toBe(9);
   });
