@@ -4,8 +4,17 @@ import pytest
 
 from corral.api.callers import Origin
 from corral.core.refusals import NotFound, TooMany
-from corral.identity.throttle import Bound, code_bounds, count_try, counted, forgive, login_bounds
+from corral.identity.throttle import (
+    Bound,
+    code_bounds,
+    count_try,
+    counted,
+    forgive,
+    is_hot,
+    login_bounds,
+)
 from corral.store.database import Database, Transaction
+from tests.clocks import ShiftedClock
 
 HALL = Origin("198.51.100.7", "")
 
@@ -25,14 +34,27 @@ async def test_a_lecture_hall_that_signs_in_from_one_address_is_no_attack(databa
     await database.write(everybody)
 
 
-async def test_guessing_many_people_from_one_address_ends(database: Database) -> None:
-    def guess(transaction: Transaction) -> None:
-        for number in range(100):
-            sign_in(transaction, f"person{number}", right=False)
+async def test_guessing_many_people_from_one_address_leaves_three_tries_for_each(database: Database) -> None:
+    def guess(transaction: Transaction) -> list[bool]:
+        return [is_hot(transaction, HALL.address) for _ in range(101)]
 
-    await database.write(guess)
-    with pytest.raises(TooMany, match="100 tries"):
-        await database.write(sign_in, "anyone", right=True)
+    assert await database.write(guess) == [False] * 100 + [True]
+    hot = login_bounds("anyone", HALL.address, hot=True)
+    for _ in range(3):
+        await database.write(count_try, hot)
+    with pytest.raises(TooMany, match="3 tries"):
+        await database.write(count_try, hot)
+
+
+async def test_guessing_one_person_from_one_address_ends_for_the_day(
+    database: Database, clock: ShiftedClock
+) -> None:
+    for _ in range(5):
+        for _ in range(10):
+            await database.write(count_try, login_bounds("mei", HALL.address))
+        clock.advance(minutes=15, seconds=1)
+    with pytest.raises(TooMany, match="50 tries"):
+        await database.write(count_try, login_bounds("mei", HALL.address))
 
 
 async def test_guessing_one_person_from_many_addresses_ends(database: Database) -> None:
@@ -60,7 +82,9 @@ async def test_codes_that_work_do_not_count_and_those_that_do_not_do(database: D
             raise NotFound("There is no such code.", "Ask for another.")
     with pytest.raises(TooMany):
         async with counted(database, HALL):
-            pass
+            raise NotFound("There is no such code.", "Ask for another.")
+    async with counted(database, HALL):
+        pass  # one that is right
 
 
 async def test_a_refused_try_counts_nowhere_else(database: Database) -> None:

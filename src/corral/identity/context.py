@@ -7,7 +7,9 @@ from fastapi import Depends, Request
 
 from corral.api.mail import Mailer
 from corral.identity.access import Access
+from corral.identity.devices import Devices
 from corral.identity.followers import OrganisationFollower
+from corral.identity.lane import Lane
 from corral.identity.login import SessionRules
 from corral.identity.passwords import Passwords
 from corral.identity.providers import LoginProvider
@@ -24,6 +26,8 @@ class Identity:
     cookie: str
     secure: bool
     token_max_days: int
+    devices: Devices
+    lane: Lane
     followers: tuple[OrganisationFollower, ...] = ()
 
 

@@ -10,18 +10,29 @@ from sqlalchemy import delete, insert, select
 from corral.api.callers import Caller, Origin
 from corral.audit.record import Subject, record
 from corral.core.ids import Kind, new_id
-from corral.core.refusals import Forbidden, LoginFailed
+from corral.core.refusals import Forbidden, LoginFailed, TooMany
 from corral.core.scopes import ancestors
 from corral.events.record import publish
 from corral.identity.credentials import csrf_token, hash_secret, new_secret
 from corral.identity.directory import get_user
+from corral.identity.lane import Lane
 from corral.identity.lookups import authorities_of, manages_wholly, root_of, user_subject
 from corral.identity.models import LoginLink, PermissionsHere, Session
 from corral.identity.organisations import IDENTITY
 from corral.identity.providers import LoginProvider, Proven
 from corral.identity.rules import controls
 from corral.identity.tables import external_login, login_link, password, session, user
-from corral.identity.throttle import count_try, counted, forgive, login_bounds
+from corral.identity.throttle import (
+    Bound,
+    address_count,
+    count_try,
+    counted,
+    device_bounds,
+    failure_bounds,
+    forgive,
+    is_hot,
+    login_bounds,
+)
 from corral.store.database import AnyRow, Database, Transaction
 
 NOBODY = "Nobody of that name with that password."
@@ -50,23 +61,50 @@ async def sign_in(
     answer: Mapping[str, str],
     origin: Origin,
     rules: SessionRules,
+    lane: Lane,
+    known_devices: Mapping[str, str],
 ) -> SignedIn:
     name = answer.get("name", "")
-    bounds = login_bounds(name, origin.address)
-    left = await database.write(count_try, bounds)
+    device = await database.read(_device_of, name, known_devices)
     # Outside of any transaction: it takes a tenth of a second of CPU, or a call to another server.
-    proof = await provider.finish(answer)
+    if device is not None:
+        bounds = device_bounds(device)
+        left, told = await database.write(count_try, bounds), True
+        proof = await provider.finish(answer)
+    else:
+        async with lane.place(origin.address):
+            bounds, left, told = await database.write(_count_stranger, name, origin.address)
+            proof = await provider.finish(answer)
     if isinstance(proof, Proven):
         try:
             signed_in = await database.write(_open_proven, provider.key, proof, origin, rules)
         except Forbidden as refusal:
-            await database.write(_record_failure, name, provider.key, origin, refusal.detail)
+            if told:
+                await database.write(_record_failure, name, provider.key, origin, refusal.detail)
             raise
         if signed_in is not None:
             await database.write(forgive, bounds)
             return signed_in
-    await database.write(_record_failure, name, provider.key, origin, "wrong name or password")
+    if told:
+        await database.write(_record_failure, name, provider.key, origin, "wrong name or password")
     raise LoginFailed(NOBODY, "Check both; capital letters count.", facts={"tries_left": left})
+
+
+def _device_of(transaction: Transaction, name: str, known: Mapping[str, str]) -> str | None:
+    """The device, if whoever is named signed in on it before."""
+    typed = name.strip().lower()
+    if not known or not typed.isascii() or "\x00" in typed:
+        return None
+    user_id = transaction.scalar(select(user.c.id).where(user.c.name == typed))
+    return None if user_id is None else known.get(user_id)
+
+
+def _count_stranger(transaction: Transaction, name: str, address: str) -> tuple[tuple[Bound, ...], int, bool]:
+    """The bounds of this try, how many are left, and whether the audit log is told if it fails."""
+    hot = is_hot(transaction, address)
+    bounds = login_bounds(name, address, hot=hot)
+    left = count_try(transaction, bounds)
+    return (*bounds, address_count(address)), left, not hot
 
 
 async def sign_in_by_link(database: Database, secret: str, origin: Origin, rules: SessionRules) -> SignedIn:
@@ -243,6 +281,10 @@ def _maker_still_may(transaction: Transaction, link: AnyRow) -> bool:
 
 def _record_failure(transaction: Transaction, name: str, provider: str, origin: Origin, reason: str) -> None:
     """In the log under the person it was tried for; typed names that are nobody's are not kept."""
+    try:
+        count_try(transaction, failure_bounds())
+    except TooMany:
+        return  # the count that stands there tells enough
     typed = name.strip().lower()[:40].replace("\x00", "")
     person = transaction.first(select(user.c.id, user.c.name).where(user.c.name == typed))
     caller = Caller(person.id if person else "", person.name if person else "", "system", "", origin, ())

@@ -1,4 +1,8 @@
-"""How often one may try: counted before the answer is known, so that parallel guesses count too."""
+"""How often one may try: counted before the answer is known, so that parallel guesses count too.
+
+No count that strangers share refuses anyone: else whoever makes many wrong tries locks out everybody behind
+the same address, which behind a tunnel or a campus' NAT is everybody. docs/security.md has the reasoning.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,11 +12,14 @@ from datetime import timedelta
 from sqlalchemy import delete, insert, select, update
 
 from corral.api.callers import Origin
-from corral.core.refusals import TooMany
+from corral.core.refusals import LoginFailed, NotFound, TooMany
 from corral.identity.tables import login_throttle
 from corral.store.database import Database, Transaction
 
 WINDOW = timedelta(minutes=15)
+DAY = timedelta(days=1)
+# So many wrong tries from one address are no class that signs in: each name has fewer from there.
+CALM = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,21 +28,53 @@ class Bound:
 
     key: str
     tries: int
+    window: timedelta = WINDOW
 
 
-def login_bounds(name: str, address: str) -> tuple[Bound, ...]:
-    """One person from one place, one place for all names, one name from all places."""
+def address_count(address: str) -> Bound:
+    """Wrong tries from one place for all names: makes it hot, and refuses nobody."""
+    return Bound(f"login-address:{address}", 1_000_000)
+
+
+def login_bounds(name: str, address: str, *, hot: bool = False) -> tuple[Bound, ...]:
+    """One person from one place, also over a day, and one person from all places."""
     name = name.strip().lower()[:64]
     return (
-        Bound(f"login:{name}@{address}", 10),
-        Bound(f"login-address:{address}", 100),
+        Bound(f"login:{name}@{address}", 3 if hot else 10),
+        Bound(f"login-day:{name}@{address}", 50, DAY),
         Bound(f"login-name:{name}", 200),
     )
+
+
+def device_bounds(device: str) -> tuple[Bound, ...]:
+    """A device that was good before: others' tries do not count here, nor its own for others."""
+    return (Bound(f"login-device:{device}", 10),)
+
+
+def password_bounds(user_id: str) -> tuple[Bound, ...]:
+    """Who is signed in and says the current password; a session that was left open is no way to guess it."""
+    return (Bound(f"password:{user_id}", 10),)
 
 
 def code_bounds(address: str) -> tuple[Bound, ...]:
     """Guessing invitations, login links and join codes from one place."""
     return (Bound(f"code:{address}", 60),)
+
+
+def sign_up_bounds(address: str) -> tuple[Bound, ...]:
+    """Asking for accounts from one place."""
+    return (Bound(f"sign-up:{address}", 60),)
+
+
+def failure_bounds() -> tuple[Bound, ...]:
+    """Wrong logins that the audit log keeps, of everyone together: what is beyond says nothing new."""
+    return (Bound("login-failures", 1_000),)
+
+
+def is_hot(transaction: Transaction, address: str) -> bool:
+    """Counts a stranger's try from the address; whether there were too many for people who mistype."""
+    bound = address_count(address)
+    return bound.tries - count_try(transaction, (bound,)) > CALM
 
 
 def count_try(transaction: Transaction, bounds: tuple[Bound, ...]) -> int:
@@ -61,11 +100,16 @@ def give_back(transaction: Transaction, bounds: tuple[Bound, ...]) -> None:
 
 @asynccontextmanager
 async def counted(database: Database, origin: Origin) -> AsyncIterator[None]:
-    """Around the use of a code: what fails stays counted against the place it came from."""
-    bounds = code_bounds(origin.address)
-    await database.write(count_try, bounds)
-    yield
-    await database.write(give_back, bounds)
+    """Around the use of a code: one that is right works, whatever others tried; wrong ones are counted.
+
+    That is no way to guess: a link has 256 bits, and of 27^10 join codes a year of a thousand tries a second
+    finds a given one with a chance of 1 in 6,500.
+    """
+    try:
+        yield
+    except (NotFound, LoginFailed):
+        await database.write(count_try, code_bounds(origin.address))
+        raise
 
 
 def _count(transaction: Transaction, bound: Bound) -> int:
@@ -73,9 +117,8 @@ def _count(transaction: Transaction, bound: Bound) -> int:
     row = transaction.first(select(t.tries, t.window_ends_at).where(t.key == bound.key))
     if row is None or row.window_ends_at <= transaction.now:
         transaction.run(delete(login_throttle).where(t.key == bound.key))
-        transaction.run(
-            insert(login_throttle).values(key=bound.key, tries=1, window_ends_at=transaction.now + WINDOW)
-        )
+        ends_at = transaction.now + bound.window
+        transaction.run(insert(login_throttle).values(key=bound.key, tries=1, window_ends_at=ends_at))
         return bound.tries - 1
     if row.tries >= bound.tries:
         seconds = max(1, int((row.window_ends_at - transaction.now).total_seconds()) + 1)

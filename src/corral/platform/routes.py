@@ -16,7 +16,7 @@ from corral.identity.context import IdentityHere
 from corral.identity.lookups import root_of
 from corral.identity.providers import Redirect
 from corral.identity.rules import check_new_password
-from corral.identity.throttle import code_bounds, count_try
+from corral.identity.throttle import count_try, sign_up_bounds
 from corral.platform import service, settings
 from corral.platform.models import (
     Checklist,
@@ -92,7 +92,7 @@ async def sign_up(
     """Asks for an account, where that is on; an administrator approves it."""
     identity.access.check_origin(request)
     await database.read(service.require_sign_up)
-    await database.write(count_try, code_bounds(origin.address))
+    await database.write(count_try, sign_up_bounds(origin.address))
     check_new_password(wanted.password, wanted.name, "body.password")
     hashed = await identity.passwords.hash(wanted.password)
     return await database.write(service.sign_up, wanted, hashed, origin)

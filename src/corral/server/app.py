@@ -29,6 +29,8 @@ from corral.events.feed import EventFeed
 from corral.events.routes import router as events_router
 from corral.identity.access import Access
 from corral.identity.context import Identity
+from corral.identity.devices import Devices
+from corral.identity.lane import Lane
 from corral.identity.login import SessionRules
 from corral.identity.passwords import Passwords
 from corral.identity.providers import LocalPassword
@@ -126,6 +128,8 @@ def create_app(parts: Parts) -> FastAPI:
         cookie=cookie,
         secure=settings.is_tls,
         token_max_days=settings.token_max_days,
+        devices=Devices(parts.keyring, cookie.replace("_session", "_device")),
+        lane=Lane(),
         followers=(WorkloadsFollow(), QueuesFollow()),
     )
     app.state.use_of_queues = use_of_queues

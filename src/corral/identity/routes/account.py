@@ -27,7 +27,7 @@ from corral.identity.models import (
     User,
 )
 from corral.identity.rules import check_new_password
-from corral.identity.throttle import count_try, counted, forgive, login_bounds
+from corral.identity.throttle import count_try, counted, forgive, password_bounds
 
 router = APIRouter(prefix="/me", tags=["account"])
 
@@ -53,7 +53,7 @@ async def change_password(
     """Changes your password; every other session of yours ends."""
     stored = await database.read(service.stored_password, caller.user_id)
     if await database.read(current_password_needed, caller):
-        bounds = login_bounds(caller.name, caller.origin.address)
+        bounds = password_bounds(caller.user_id)
         await database.write(count_try, bounds)
         current = change.current_password or ""
         if not await identity.passwords.verify(current, stored.hash if stored else None):

@@ -92,7 +92,7 @@ async def accept_invitation(
         await database.read(service.preview_invitation, accepted.secret)
         hashed = await identity.passwords.hash(accepted.password)
         signed_in = await database.write(service.accept_invitation, accepted, hashed, origin, identity.rules)
-    return start_session(response, identity, signed_in)
+    return start_session(request, response, identity, signed_in)
 
 
 @router.get("/join-codes")
@@ -142,7 +142,7 @@ async def join_with_code(
         await database.read(service.preview_join, join.code)
         hashed = await identity.passwords.hash(join.password)
         signed_in = await database.write(service.join_with_code, join, hashed, origin, identity.rules)
-    return start_session(response, identity, signed_in)
+    return start_session(request, response, identity, signed_in)
 
 
 async def _send(

@@ -9,6 +9,7 @@ from corral.api.once import Db
 from corral.core.refusals import Invalid
 from corral.identity.access import expiry_of_session, expiry_of_token
 from corral.identity.context import Identity, IdentityHere
+from corral.identity.devices import LIFETIME as DEVICE_LIFETIME
 from corral.identity.login import SignedIn, describe_session, sign_in, sign_in_by_link, sign_out
 from corral.identity.models import Session, SignIn, UseLoginLink
 from corral.store.database import Transaction
@@ -32,8 +33,9 @@ async def create_session(
         known = ", ".join(identity.providers)
         raise Invalid.field("body.provider", "There is no such login provider.", f"Use one of: {known}.")
     answer = {"name": given.name, "password": given.password}
-    signed_in = await sign_in(database, provider, answer, origin, identity.rules)
-    return start_session(response, identity, signed_in)
+    known = identity.devices.known(request.cookies)
+    signed_in = await sign_in(database, provider, answer, origin, identity.rules, identity.lane, known)
+    return start_session(request, response, identity, signed_in)
 
 
 @router.post("/link", status_code=201)
@@ -48,7 +50,7 @@ async def create_session_by_link(
     """Signs in with the secret of a one-time login link."""
     identity.access.check_origin(request)
     signed_in = await sign_in_by_link(database, given.secret, origin, identity.rules)
-    return start_session(response, identity, signed_in)
+    return start_session(request, response, identity, signed_in)
 
 
 @router.get("")
@@ -75,16 +77,21 @@ async def end_session(response: Response, database: Db, identity: IdentityHere, 
     )
 
 
-def start_session(response: Response, identity: Identity, signed_in: SignedIn) -> Session:
-    """Puts the secret where scripts and other sites do not reach it."""
-    response.set_cookie(
-        identity.cookie,
-        signed_in.secret,
-        max_age=int(identity.rules.lifetime.total_seconds()),
-        path="/",
-        secure=identity.secure,
-        httponly=True,
-        samesite="strict",
-    )
+def start_session(request: Request, response: Response, identity: Identity, signed_in: SignedIn) -> Session:
+    """Puts the secret where scripts and other sites do not reach it, and remembers the device."""
+    device = identity.devices.remember(request.cookies, signed_in.session.user.id)
+    for cookie, value, lifetime in (
+        (identity.cookie, signed_in.secret, identity.rules.lifetime),
+        (identity.devices.cookie, device, DEVICE_LIFETIME),
+    ):
+        response.set_cookie(
+            cookie,
+            value,
+            max_age=int(lifetime.total_seconds()),
+            path="/",
+            secure=identity.secure,
+            httponly=True,
+            samesite="strict",
+        )
     response.headers["Cache-Control"] = "no-store"
     return signed_in.session
