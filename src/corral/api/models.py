@@ -13,11 +13,12 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
+    ValidationInfo,
 )
 
 from corral.core.ids import PATTERN
 from corral.core.refusals import Invalid
-from corral.core.text import clean_name, has_control_characters, name_key
+from corral.core.text import clean_name, hidden_character, name_key
 
 LONGEST_NAME_KEY = 240
 
@@ -46,9 +47,15 @@ class Change(Input):
         return fields
 
 
-def _without_control_characters(text: str) -> str:
-    if has_control_characters(text):
-        raise ValueError("it has control characters or invisible marks")
+# As the context of a validation: what is stored was checked when it came, by the rules of its time.
+STORED = {"stored": True}
+
+
+def visible(text: str, info: ValidationInfo) -> str:
+    """Refuses names that are read as others: with controls, bidirectional or invisible characters."""
+    hidden = None if info.context == STORED else hidden_character(text)
+    if hidden is not None:
+        raise ValueError(f"it has {hidden}, which cannot be seen or changes how text is shown")
     return text
 
 
@@ -59,8 +66,9 @@ def _comparable(text: str) -> str:
     return text
 
 
-def _cleaned(value: Any) -> Any:
-    return clean_name(value) if isinstance(value, str) else value
+def _cleaned(value: Any, info: ValidationInfo) -> Any:
+    # Before space is cleaned: a line break is no space.
+    return clean_name(visible(value, info)) if isinstance(value, str) else value
 
 
 def storable(text: str) -> str:
@@ -79,15 +87,15 @@ Name = Annotated[
     Field(examples=["Vision Lab"]),
     BeforeValidator(_cleaned, json_schema_input_type=str),
     StringConstraints(min_length=1, max_length=120),
-    AfterValidator(_without_control_characters),
     AfterValidator(_comparable),
 ]
-Text = Annotated[str, StringConstraints(max_length=400), AfterValidator(_without_control_characters)]
+Text = Annotated[str, StringConstraints(max_length=400), AfterValidator(visible)]
 Search = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(storable)]
 _MAIL = r"^[^@\s,;<>\"()\[\]\\\x00-\x20\x7f]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,187}[A-Za-z0-9])?$"
 Mail = Annotated[
     str,
     StringConstraints(strip_whitespace=True, max_length=254, pattern=_MAIL),
+    AfterValidator(visible),
     Field(examples=["mei@example.org"]),
 ]
 Secret = Annotated[str, StringConstraints(min_length=1, max_length=256), AfterValidator(storable)]
@@ -102,7 +110,7 @@ GivenInstant = Annotated[
 
 def is_mail(text: str) -> bool:
     """Whether `Mail` would take the text."""
-    return len(text) <= 254 and re.fullmatch(_MAIL, text) is not None
+    return len(text) <= 254 and re.fullmatch(_MAIL, text) is not None and hidden_character(text) is None
 
 
 def id_of(kind: str) -> Any:

@@ -10,7 +10,7 @@ from corral.api.callers import Authority, Caller, held_on
 from corral.api.models import is_mail
 from corral.core.permissions import Permission
 from corral.core.refusals import FieldError, Forbidden, Invalid
-from corral.core.text import clean_name, has_control_characters
+from corral.core.text import clean_name, hidden_character
 
 USER_NAME = r"^[a-z][a-z0-9]*(?:[._-][a-z0-9]+)*$"
 USER_NAME_LENGTH = (2, 32)
@@ -110,8 +110,8 @@ def _read_person(line: int, header: list[str], cells: list[str], seen: set[str])
         problems.append("priority: 1 to 5")
         priority = "1"
     display_name = clean_name(values.get("display_name", "")) or name
-    if len(display_name) > 120 or has_control_characters(display_name):
-        problems.append("display_name: at most 120 characters, no control characters")
+    if len(display_name) > 120 or hidden_character(values.get("display_name", "")):
+        problems.append("display_name: at most 120 characters, none of them invisible")
     return ImportRow(line, name[:64], display_name[:120], mail, int(priority), tuple(problems))
 
 

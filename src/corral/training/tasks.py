@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from corral.api.models import STORED
 from corral.engines.tasks import Task
 from corral.store.database import AnyRow, Transaction
 from corral.training import uploads
@@ -66,7 +67,8 @@ def read_spec(row: AnyRow) -> TrainingSpec:
     document = lifted(row.spec, row.spec_version)
     # What it needs was made definite at submission; which flavor that came from decides nothing now.
     return TrainingSpec.model_validate(
-        {name: document[name] for name in TrainingSpec.model_fields if name in document} | {"flavor": None}
+        {name: document[name] for name in TrainingSpec.model_fields if name in document} | {"flavor": None},
+        context=STORED,
     )
 
 

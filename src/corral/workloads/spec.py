@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
-from corral.api.models import Id, Input, storable
+from corral.api.models import Id, Input, storable, visible
 from corral.core import quantities
 from corral.core.workloads import DeviceRequest, Request
 
@@ -32,6 +32,7 @@ WorkName = Annotated[
     StringConstraints(
         min_length=1, max_length=80, pattern=r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
     ),
+    AfterValidator(visible),
     Field(examples=["resnet-50"]),
 ]
 Word = Annotated[str, StringConstraints(min_length=1, max_length=120), AfterValidator(storable)]

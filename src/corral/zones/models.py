@@ -1,6 +1,6 @@
 """What the API takes and gives about zones, pools, nodes and devices."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
@@ -9,6 +9,7 @@ from corral.api.models import Change, Id, Input, Instant, Name, Output, storable
 from corral.api.pages import MOST
 from corral.core.nodes import NODE_LEVEL, Arrangement
 from corral.core.resources import WHOLE_DEVICE_MILLI
+from corral.core.text import hidden_character
 from corral.zones.rules import DeviceHealth
 
 OWN_LABELS = "corral."
@@ -17,10 +18,18 @@ Strength = Literal["none", "hook", "driver", "kernel", "hardware"]
 LabelText = Annotated[str, StringConstraints(min_length=1, max_length=120), AfterValidator(storable)]
 
 
+def _all_visible(texts: Iterable[str]) -> None:
+    """Of what is given; what is stored is shown as it is."""
+    for text in texts:
+        if (hidden := hidden_character(text)) is not None:
+            raise ValueError(f"it has {hidden}, which cannot be seen or changes how text is shown")
+
+
 def _not_ours(labels: Mapping[str, str]) -> Mapping[str, str]:
     taken = sorted(key for key in labels if key.startswith(OWN_LABELS))
     if taken:
         raise ValueError(f"labels that begin with {OWN_LABELS} are Corral's own")
+    _all_visible(text for label in labels.items() for text in label)
     return labels
 
 
@@ -42,6 +51,7 @@ def _levels_once(topologies: list[PoolTopology]) -> list[PoolTopology]:
     names = [one.name for one in topologies]
     if len(set(names)) != len(names):
         raise ValueError("a topology is named twice")
+    _all_visible(text for one in topologies for text in (one.name, *one.levels))
     for one in topologies:
         if len(set(one.levels)) != len(one.levels) or NODE_LEVEL in one.levels:
             raise ValueError(f"levels are named once, and {NODE_LEVEL} is always the last one")
