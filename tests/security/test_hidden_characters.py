@@ -10,7 +10,7 @@ from corral.api.models import STORED, Input
 from corral.core.text import hidden_character
 from corral.identity.rules import read_people
 from corral.server.app import describe_only
-from corral.training.tasks import TrainingSpec
+from corral.training.spec import TrainingSpec
 from corral.zones.models import Labels, Topologies
 
 HIDDEN = {

@@ -11,11 +11,11 @@ from typing import Annotated, Concatenate, ParamSpec, TypeVar, cast
 
 from fastapi import Depends, Header, Request, Response
 from pydantic import BaseModel
-from sqlalchemy import delete, insert, select, tuple_
+from sqlalchemy import delete, func, insert, select, tuple_
 
 from corral.api.callers import Caller
 from corral.api.tables import idempotent_answer
-from corral.core.refusals import Invalid
+from corral.core.refusals import Invalid, TooMany
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring
 
@@ -23,6 +23,7 @@ P = ParamSpec("P")
 T = TypeVar("T", bound=BaseModel)
 
 KEPT = timedelta(hours=24)
+MOST_KEPT = 20_000
 
 
 class Once:
@@ -79,6 +80,12 @@ class Once:
 
     def _store(self, transaction: Transaction, caller: Caller, key: str, answer: str) -> None:
         t = idempotent_answer.c
+        kept = select(func.count()).select_from(idempotent_answer).where(t.principal_id == caller.user_id)
+        if transaction.scalar(kept) >= MOST_KEPT:
+            raise TooMany(
+                f"Corral keeps {MOST_KEPT} answers of creates with an Idempotency-Key for you, a day each.",
+                "Create less at once, or leave the key out.",
+            )
         transaction.run(
             delete(idempotent_answer).where(
                 t.principal_id == caller.user_id, t.route == self._route, t.key_hash == _hash(key)

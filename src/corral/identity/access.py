@@ -1,6 +1,7 @@
 """Who is calling: a session cookie or a bearer token becomes a `Caller`, or the request is refused."""
 
 import hmac
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -10,7 +11,7 @@ from sqlalchemy import Select, bindparam, select
 from starlette.requests import HTTPConnection
 
 from corral.api.callers import Authority, Caller, Via, request_origin
-from corral.core.refusals import CrossSite, PasswordChangeRequired, Unauthenticated
+from corral.core.refusals import CrossSite, PasswordChangeRequired, TooMany, Unauthenticated
 from corral.identity.accounts import touch
 from corral.identity.credentials import TOKEN, csrf_token, hash_secret
 from corral.identity.lookups import authorities_of
@@ -18,6 +19,7 @@ from corral.identity.memory import Memory
 from corral.identity.tables import password, session, token, user
 from corral.store.database import Database, Transaction
 
+MOST_CHANGES = 20_000
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 SIGN_IN_REMEDY = "Sign in to the console, run `corral login`, or send a token as Authorization: Bearer."
 # What someone may do who must choose a password first: see that, do it, or leave.
@@ -55,6 +57,26 @@ class Seen:
         return len(users)
 
 
+class Changes:
+    """How many changes each person asked for in this hour: every one may write to the audit log."""
+
+    def __init__(self) -> None:
+        self._hour: datetime | None = None
+        self._counts: Counter[str] = Counter()
+
+    def count(self, user_id: str, now: datetime) -> None:
+        hour = now.replace(minute=0, second=0, microsecond=0)
+        if hour != self._hour:
+            self._hour, self._counts = hour, Counter()
+        if self._counts[user_id] >= MOST_CHANGES:
+            raise TooMany(
+                f"You asked for {MOST_CHANGES} changes within an hour.",
+                "Wait for the next hour; many workloads are changed by one call of /workloads/actions.",
+                headers={"Retry-After": str(int((hour + timedelta(hours=1) - now).total_seconds()) + 1)},
+            )
+        self._counts[user_id] += 1
+
+
 class Access:
     """The authenticator of the API."""
 
@@ -65,15 +87,20 @@ class Access:
         self._idle = idle
         self._memory: Memory[Credential] = Memory(database)
         self.seen = Seen()
+        self.changes = Changes()
 
     async def __call__(self, request: HTTPConnection) -> Caller:
         header = request.headers.get("authorization")
         if header is not None:
-            return await self._by_token(request, header)
-        secret = request.cookies.get(self._cookie)
-        if secret is None:
-            raise Unauthenticated("This needs an account.", SIGN_IN_REMEDY)
-        return await self._by_session(request, secret)
+            caller = await self._by_token(request, header)
+        else:
+            secret = request.cookies.get(self._cookie)
+            if secret is None:
+                raise Unauthenticated("This needs an account.", SIGN_IN_REMEDY)
+            caller = await self._by_session(request, secret)
+        if request.scope["type"] == "http" and request.scope["method"] not in SAFE_METHODS:
+            self.changes.count(caller.user_id, self._database.now())
+        return caller
 
     def session_secret(self, request: HTTPConnection) -> str | None:
         return request.cookies.get(self._cookie)

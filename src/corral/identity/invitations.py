@@ -7,7 +7,7 @@ made; and of the same person again when they are used.
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Select, delete, insert, select, update
+from sqlalchemy import Select, delete, func, insert, select, update
 
 from corral.api.callers import Caller, Origin
 from corral.api.pages import Order, Page, page_of
@@ -48,6 +48,7 @@ from corral.identity.tables import invitation, join_code, organisation, role, us
 from corral.identity.users import add_user
 from corral.store.database import AnyRow, Transaction
 
+MOST_OPEN = 1_000
 GONE = "This invitation was used, withdrawn or is too old."
 NO_CODE = "There is no such join code, or it is full or too old."
 ASK_AGAIN = "Ask whoever gave it to you for a new one."
@@ -245,6 +246,14 @@ def _offer(transaction: Transaction, caller: Caller, node_id: str, role_id: str)
     node = find_node(transaction, caller, node_id, Permission.PEOPLE_INVITE)
     wanted = find_role(transaction, caller, role_id)
     check_grantable(caller, wanted, node)
+    for table, maker in ((invitation, invitation.c.invited_by), (join_code, join_code.c.made_by)):
+        if (
+            transaction.scalar(select(func.count()).select_from(table).where(maker == caller.user_id))
+            >= MOST_OPEN
+        ):
+            raise Conflict(
+                f"You already have {MOST_OPEN} open ones.", "Withdraw some; a code has many seats."
+            )
     return node, wanted
 
 

@@ -35,6 +35,7 @@ from corral.identity.throttle import (
 )
 from corral.store.database import AnyRow, Database, Transaction
 
+MOST_SESSIONS = 100
 NOBODY = "Nobody of that name with that password."
 
 
@@ -153,6 +154,7 @@ def open_session(
             "This account waits for approval." if waits else "This account is disabled.",
             "An administrator of your organisation can enable it.",
         )
+    _end_beyond(transaction, person.id)
     secret = new_secret()
     session_id = new_id(Kind.SESSION, transaction.now)
     expires_at = transaction.now + rules.lifetime
@@ -183,6 +185,15 @@ def open_session(
     publish(transaction, "session", person.id, 1, user_id=person.id)
     transaction.hint(IDENTITY)
     return SignedIn(secret, describe_session(transaction, caller, secret, expires_at))
+
+
+def _end_beyond(transaction: Transaction, user_id: str) -> None:
+    """Makes room for one more session: those that were not used for the longest time end."""
+    mine = select(session.c.id).where(session.c.user_id == user_id)
+    oldest = mine.order_by(session.c.last_seen_at.desc(), session.c.id.desc()).offset(MOST_SESSIONS - 1)
+    ended = [row.id for row in transaction.rows(oldest)]
+    if ended:
+        transaction.run(delete(session).where(session.c.id.in_(ended)))
 
 
 def describe_session(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 
 from corral.api.callers import SYSTEM, Caller
 from corral.audit.record import Subject, record, record_all
@@ -28,10 +28,13 @@ from corral.zones.rules import SLICE_STRENGTH, takes_slices
 from corral.zones.service import local_zone
 from corral.zones.tables import pool
 
+MOST_WORKLOADS = 50_000  # of one person
+
 
 def submit(transaction: Transaction, caller: Caller, kind: str, spec: WorkSpec) -> str:
     """Writes new work down and queues it; returns its id. What it asks for is checked and made definite."""
     node = home_of(transaction, caller, spec)
+    _refuse_too_many(transaction, caller)
     zone = local_zone(transaction)
     document = definite(transaction, caller, spec, node, zone.id)
     workload_id = new_id(Kind.WORKLOAD, transaction.now)
@@ -67,6 +70,16 @@ def submit(transaction: Transaction, caller: Caller, kind: str, spec: WorkSpec) 
     tell(transaction, [(row, because)])
     record(transaction, caller, "workload.create", _subject(row, node.path), after=_shown(document))
     return workload_id
+
+
+def _refuse_too_many(transaction: Transaction, caller: Caller) -> None:
+    """Ended work counts until it is forgotten; the count is a range of an index."""
+    owned = select(func.count()).select_from(workload).where(workload.c.user_id == caller.user_id)
+    if transaction.scalar(owned) >= MOST_WORKLOADS:
+        raise Conflict(
+            f"You already have {MOST_WORKLOADS} workloads, those that ended among them.",
+            "Delete what you no longer need (corral rm); Corral forgets it after a while.",
+        )
 
 
 def act(transaction: Transaction, caller: Caller, action: Action, workload_ids: list[str]) -> Acted:

@@ -33,8 +33,8 @@ async def create_session(
         known = ", ".join(identity.providers)
         raise Invalid.field("body.provider", "There is no such login provider.", f"Use one of: {known}.")
     answer = {"name": given.name, "password": given.password}
-    known = identity.devices.known(request.cookies)
-    signed_in = await sign_in(database, provider, answer, origin, identity.rules, identity.lane, known)
+    devices = identity.devices.known(request.cookies)
+    signed_in = await sign_in(database, provider, answer, origin, identity.rules, identity.lane, devices)
     return start_session(request, response, identity, signed_in)
 
 
