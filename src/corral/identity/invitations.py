@@ -7,7 +7,7 @@ made; and of the same person again when they are used.
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Select, delete, func, insert, select, update
+from sqlalchemy import Select, delete, insert, select, update
 
 from corral.api.callers import Caller, Origin
 from corral.api.pages import Order, Page, page_of
@@ -29,6 +29,7 @@ from corral.identity.lookups import (
     find_node,
     find_role,
     in_subtrees,
+    refuse_beyond,
     user_subject,
 )
 from corral.identity.models import (
@@ -246,14 +247,8 @@ def _offer(transaction: Transaction, caller: Caller, node_id: str, role_id: str)
     node = find_node(transaction, caller, node_id, Permission.PEOPLE_INVITE)
     wanted = find_role(transaction, caller, role_id)
     check_grantable(caller, wanted, node)
-    for table, maker in ((invitation, invitation.c.invited_by), (join_code, join_code.c.made_by)):
-        if (
-            transaction.scalar(select(func.count()).select_from(table).where(maker == caller.user_id))
-            >= MOST_OPEN
-        ):
-            raise Conflict(
-                f"You already have {MOST_OPEN} open ones.", "Withdraw some; a code has many seats."
-            )
+    refuse_beyond(transaction, invitation.c.invited_by, caller, MOST_OPEN)
+    refuse_beyond(transaction, join_code.c.made_by, caller, MOST_OPEN)
     return node, wanted
 
 

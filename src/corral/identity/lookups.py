@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, exists, false, or_, select
+from sqlalchemy import Column, ColumnElement, and_, bindparam, exists, false, func, or_, select
 
 from corral.api.callers import Authority, Caller, held_on, lacking
 from corral.audit.record import Subject
 from corral.core.permissions import AccountScope, Permission
-from corral.core.refusals import Forbidden, NotFound
+from corral.core.refusals import Conflict, Forbidden, NotFound
 from corral.core.scopes import contains, is_root, subtree_end
 from corral.identity.rules import effective, require_control
 from corral.identity.tables import membership, organisation, role, role_grant, user
@@ -188,6 +188,16 @@ def require_people(
     """That the caller has `permission` on an organisation the person belongs to."""
     if not sees_user(transaction, caller, user_id, permission):
         raise lacking(permission, place)
+
+
+def refuse_beyond(transaction: Transaction, maker: Column[Any], caller: Caller, most: int) -> None:
+    """Refuses one more row of the column's table where the caller made `most` already."""
+    made = select(func.count()).select_from(maker.table).where(maker == caller.user_id)
+    if transaction.scalar(made) >= most:
+        raise Conflict(
+            f"You already have {most} open ones.",
+            "Withdraw some; a join code has seats for many, and a CSV makes many accounts at once.",
+        )
 
 
 def _role_facts(row: AnyRow) -> RoleFacts:
