@@ -95,3 +95,18 @@ async def test_invitation_code_or_role_elsewhere_is_as_unknown_as_none(campus: C
         answers = [refused(await client.delete(path + one), 404, "not-found") for one in (known, nobody)]
         assert answers[0]["detail"] == answers[1]["detail"]
         assert answers[0]["remedy"] == answers[1]["remedy"]
+
+
+async def test_name_of_someone_unseen_is_taken_and_nothing_more_is_told(campus: Campus) -> None:
+    """Names are for signing in, so there is one of each; whose it is and where they belong stays hidden."""
+    lab, other = await campus.organisation("Vision Lab"), await campus.organisation("Robotics")
+    await campus.person("lead", lab, ADMINISTRATOR)
+    await campus.person("ann", other, display_name="Ann Secret")
+    client = await campus.sign_in("lead")
+    wish = {"organisation_id": lab, "role_id": campus.presets["user"]}
+    (row,) = made(await client.post("/users/import", {**wish, "csv": "name\nann\n", "dry_run": True}))["rows"]
+    assert (row["result"], row["problems"]) == ("error", ["name: taken"])
+    created = await client.post("/users", {**wish, "name": "ann", "display_name": "Ann"})
+    refused(created, 409, "conflict", "body.name")
+    assert "Secret" not in created.text
+    assert "Robotics" not in created.text

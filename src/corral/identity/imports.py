@@ -98,7 +98,7 @@ def _outcome(
     result: str = "create"
     if user_id is not None:
         if not sees_user(transaction, caller, user_id):
-            problems.append("name: taken by someone of another organisation")
+            problems.append("name: taken")  # by whom, and where they belong, is not told
         elif _belongs(transaction, user_id, node, role):
             result = "unchanged"
         else:
