@@ -12,16 +12,17 @@ from corral.cli.refusals import CommandError
     ("text", "asked"),
     [
         ("2", {"count": 2}),
-        ("8Gi", {"memory_mib": "8Gi"}),
-        ("2x8Gi", {"count": 2, "memory_mib": "8Gi"}),
-        ("0.5", {"fraction_milli": 500}),
-        (".25", {"fraction_milli": 250}),
-        ("1g.10gb", {"profile": "1g.10gb"}),
+        ("8Gi", {"count": 1, "memory_mib": 8192}),
+        ("2x8Gi", {"count": 2, "memory_mib": 8192}),
+        ("0.5", {"count": 1, "fraction_milli": 500}),
+        (".25", {"count": 1, "fraction_milli": 250}),
+        ("1g.10gb", {"count": 1, "profile": "1g.10gb"}),
         ("3x1g.10gb", {"count": 3, "profile": "1g.10gb"}),
-        ("1g.10gb+me", {"profile": "1g.10gb+me"}),
+        ("1g.10gb+me", {"count": 1, "profile": "1g.10gb+me"}),
+        ("0", None),
     ],
 )
-def test_amounts_of_gpu(text: str, asked: dict[str, Any]) -> None:
+def test_amounts_of_gpu(text: str, asked: dict[str, Any] | None) -> None:
     assert gpu_of(text) == asked
 
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { toGive, toYaml } from '../src/pages/work/document';
+import { toGive, toYaml, written } from '../src/pages/work/document';
 import { shellQuoted, shellWords } from '../src/pages/work/launch/shell-words';
 import { commandOf, documentOf, usual, valuesLike } from '../src/pages/work/launch/values';
 import { tarOf } from '../src/pages/work/launch/tar';
@@ -35,7 +35,7 @@ describe('the launch form', () => {
     expect(documentOf(values)).toEqual({
       kind: 'training',
       name: 'fit',
-      resources: { cpu_milli: '1', memory_mib: '2Gi', gpu: { count: 1, memory_mib: '8Gi' } },
+      resources: { cpu: 1, memory: '2Gi', gpu: { count: 1, memory_mib: '8Gi' } },
       command: ['python', 'train.py'],
       replicas: 2,
       parameters: { lr: 0.1, tag: '007' },
@@ -65,7 +65,7 @@ describe('the launch form', () => {
   test('is filled from work that is there', () => {
     const document = documentOf(values);
     const stored = { ...document, resources: { cpu_milli: 1000, memory_mib: 2048, gpu: { count: 1, memory_mib: 8192 } }, flavor: null, preemptible: true, retries: 0 };
-    expect(documentOf(valuesLike(stored))).toEqual({ ...document, resources: { cpu_milli: '1', memory_mib: '2048Mi', gpu: { count: 1, memory_mib: '8192Mi' } } });
+    expect(documentOf(valuesLike(stored))).toEqual({ ...document, resources: { cpu: 1, memory: '2048Mi', gpu: { count: 1, memory_mib: '8192Mi' } } });
   });
 });
 
@@ -84,6 +84,22 @@ describe('an archive of files', () => {
   test('keeps names of any length and script', async () => {
     const archive = await tarOf([{ path: `資料/${'a'.repeat(120)}.txt`, ...text('x') }]).text();
     expect(archive).toContain(`141 path=資料/${'a'.repeat(120)}.txt\n`);
+  });
+});
+
+describe('amounts in a document', () => {
+  const shown = (resources: Record<string, unknown>) => toYaml(toGive({ resources }));
+
+  test('are written as the command and the API read them, without a quote that changes them', () => {
+    expect(shown({ cpu_milli: 500, memory_mib: 1024, gpu: { count: 2, memory_mib: null, compute_percent: 0, models: [] } })).toBe('resources:\n  cpu: 0.5\n  memory: 1Gi\n  gpu: 2\n');
+    expect(shown({ cpu_milli: 290, memory_mib: 1500, gpu: { count: 1, memory_mib: 8192 } })).toBe('resources:\n  cpu: 0.29\n  memory: 1500Mi\n  gpu: 8Gi\n');
+    expect(shown({ cpu_milli: 1, memory_mib: 1, gpu: { count: 2, fraction_milli: 250 } })).toBe('resources:\n  cpu: 0.001\n  memory: 1Mi\n  gpu: "2x0.25"\n');
+    expect(shown({ cpu_milli: 1000, memory_mib: 1, gpu: { count: 1, profile: '1g.10gb' } })).toBe('resources:\n  cpu: 1\n  memory: 1Mi\n  gpu: "1g.10gb"\n');
+    expect(shown({ cpu_milli: 1000, memory_mib: 1, gpu: { count: 1, memory_mib: 512, models: ['H100-80GB'] } })).toContain('gpu:\n    count: 1\n    memory_mib: 512\n');
+  });
+
+  test('of the form are the same in its YAML', () => {
+    expect(toYaml(written(documentOf({ ...usual, by: 'numbers', name: 'x', command: 'true' }) as never))).toContain('resources:\n  cpu: 1\n  memory: 2Gi\n  gpu: 8Gi\n');
   });
 });
 

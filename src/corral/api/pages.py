@@ -13,6 +13,7 @@ from pydantic import Field
 from sqlalchemy import BigInteger, ColumnElement, Select, tuple_
 
 from corral.api.models import Output
+from corral.core.json_text import read_json
 from corral.core.refusals import Invalid
 from corral.store.database import AnyRow
 
@@ -93,7 +94,7 @@ def _read_cursor(cursor: str, order: Order) -> list[Any]:
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         values: list[Any]
-        sort, *values = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        sort, *values = read_json(base64.b64decode(padded, altchars=b"-_", validate=True))
     except (binascii.Error, ValueError, TypeError) as error:
         raise _bad_cursor() from error
     fits = len(values) == len(order.columns) and all(

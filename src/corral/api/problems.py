@@ -108,6 +108,8 @@ def _field_error(item: Any) -> FieldError:
     # Positions inside broken JSON are numbers; what users sent is not repeated, it may be a secret or huge.
     field = ".".join(str(part)[:60] for part in item["loc"])
     message = str(item["msg"]).removeprefix("Value error, ")
+    if item["type"] == "json_invalid":
+        field, message = "body", str((item.get("ctx") or {}).get("error", message))
     return FieldError(field, message, _remedy(item))
 
 

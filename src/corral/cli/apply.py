@@ -1,12 +1,12 @@
 """`corral apply`: work from a file."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from corral.cli import documents
 from corral.cli import run_options as options
 from corral.cli.connection import connect
 from corral.cli.frame import Json, new_app
@@ -52,29 +52,10 @@ def read_document(file: str) -> dict[str, Any]:
         raise CommandError(
             f"{file} cannot be read: {reason}.", remedy="Check the name of the file."
         ) from None
-    document = _json(text) if text.lstrip().startswith("{") else _yaml(file, text)
+    document = documents.read_document(file, text)
     if not isinstance(document, dict):
         raise CommandError(
             f"{file} describes no work.",
             remedy="It begins with lines such as 'kind: training' and 'name: …'.",
         )
     return document
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise CommandError(f"The file is no JSON: {error}.", remedy="Correct it there.") from None
-
-
-def _yaml(file: str, text: str) -> Any:
-    import yaml
-
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        problem = getattr(error, "problem", None) or "it cannot be read"
-        raise CommandError(f"{file} is no YAML: {where}{problem}.", remedy="Correct it there.") from None

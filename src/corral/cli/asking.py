@@ -3,17 +3,17 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from corral.cli.refusals import CommandError
+from corral.core import quantities
 
 __all__ = ["command_of", "gpu_of", "name_of", "parameters_of", "resources_of", "secrets_of", "variables_of"]
 
 USUAL_CPU = "1"
 USUAL_MEMORY = "2Gi"
-_PROFILE = re.compile(r"\d+g\.\d+gb(\+[a-z.]+)?", re.IGNORECASE)
-_SIZE = re.compile(r"\d+(\.\d+)?\s*([KMGT]i?B?)", re.IGNORECASE)
 
 
 def command_of(words: Sequence[str]) -> list[str]:
@@ -32,28 +32,23 @@ def name_of(command: Sequence[str]) -> str:
 def resources_of(
     gpu: str | None, cpu: str | None, memory: str | None, models: Sequence[str]
 ) -> dict[str, Any]:
-    needs: dict[str, Any] = {"cpu_milli": cpu or USUAL_CPU, "memory_mib": memory or USUAL_MEMORY}
+    needs: dict[str, Any] = {"cpu": cpu or USUAL_CPU, "memory": memory or USUAL_MEMORY}
     if gpu is not None:
-        needs["gpu"] = gpu_of(gpu) | ({"models": [*models]} if models else {})
+        asked = gpu_of(gpu)
+        needs["gpu"] = asked and asked | ({"models": [*models]} if models else {})
     return needs
 
 
-def gpu_of(text: str) -> dict[str, Any]:
-    """`2` whole ones, `8Gi` of one, `0.5` of one, `1g.10gb` of one; `2x8Gi` on two."""
-    if text.isdigit():
-        return {"count": int(text)}
-    count, size = re.fullmatch(r"(?:(\d+)x)?(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
-    devices: dict[str, Any] = {"count": int(count)} if count else {}
-    if _PROFILE.fullmatch(size):
-        return devices | {"profile": size}
-    if _SIZE.fullmatch(size):
-        return devices | {"memory_mib": size}
-    if re.fullmatch(r"0?\.\d{1,3}", size):
-        return devices | {"fraction_milli": round(float(size) * 1000)}
-    raise CommandError(
-        f"--gpu {text!r} is no amount of GPU.",
-        remedy="Write 2 (whole ones), 8Gi or 0.5 (a part of one), 1g.10gb (a MIG profile), or 2x8Gi.",
-    )
+def gpu_of(text: str) -> dict[str, Any] | None:
+    """`2` whole ones, `8Gi` of one, `0.5` of one, `1g.10gb` of one; `2x8Gi` on two; `0` none."""
+    try:
+        found = quantities.gpus(text)
+    except ValueError:
+        raise CommandError(
+            f"--gpu {text!r} is no amount of GPU.",
+            remedy="Write 2 (whole ones), 8Gi or 0.5 (a part of one), 1g.10gb (a MIG profile), or 2x8Gi.",
+        ) from None
+    return found and {name: value for name, value in asdict(found).items() if value is not None}
 
 
 def variables_of(given: Sequence[str], environ: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -157,8 +157,8 @@ FlavorName = Annotated[
     Field(description="Lower-case letters, digits, single . - between them.", examples=["gpu-8g"]),
 ]
 Mode = Literal["whole", "vgpu", "shared", "mig"]
-CpuMilli = Annotated[int, Field(ge=1, le=10_000_000, examples=[4000])]
-MemoryMib = Annotated[int, Field(ge=1, le=1_000_000_000, examples=[16384])]
+CpuMilli = Annotated[int, Field(strict=True, ge=1, le=10_000_000, examples=[4000])]
+MemoryMib = Annotated[int, Field(strict=True, ge=1, le=1_000_000_000, examples=[16384])]
 Model = Annotated[str, StringConstraints(min_length=1, max_length=120)]
 Places = Annotated[list[Id], Field(max_length=200)]
 
@@ -168,7 +168,7 @@ class FlavorGpu(Input):
 
     count: int = Field(1, ge=1, le=1024)
     memory_mib: MemoryMib | None = Field(None, examples=[8192])
-    fraction_milli: int | None = Field(None, ge=1, le=WHOLE_DEVICE_MILLI, examples=[None])
+    fraction_milli: int | None = Field(None, strict=True, ge=1, le=WHOLE_DEVICE_MILLI, examples=[None])
     compute_percent: int = Field(0, ge=0, le=100)
     profile: Annotated[str, StringConstraints(min_length=1, max_length=40)] | None = Field(
         None, examples=[None]

@@ -12,10 +12,12 @@ from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
+from corral.api.bodies import BoundedRoute
+
 
 def lay_flat(routers: Iterable[APIRouter], prefix: str = "") -> list[BaseRoute]:
     """Every route of the routers, for the application itself."""
-    flat = APIRouter()
+    flat = APIRouter(route_class=BoundedRoute)
     for router in routers:
         for route in router.routes:
             assert isinstance(route, APIRoute), "routers of routers are laid flat by their package"

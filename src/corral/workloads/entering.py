@@ -12,7 +12,6 @@ Only the owner of work may enter it: whoever does acts as the owner.
 
 import asyncio
 import contextlib
-import json
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeVar
 
@@ -23,6 +22,7 @@ from starlette.websockets import WebSocket
 from corral.api.callers import Caller
 from corral.api.models import Input, storable
 from corral.api.sockets import GOING_AWAY, endpoint, tell, until_first, until_it_may_not
+from corral.core.json_text import read_json
 from corral.core.permissions import Permission
 from corral.core.places import Places
 from corral.core.refusals import Conflict, Malformed
@@ -194,7 +194,7 @@ async def _first_word(websocket: WebSocket) -> Command:
 
 def _read_as(kind: type[T], text: str) -> T:
     try:
-        return kind.model_validate(json.loads(text))
+        return kind.model_validate(read_json(text))
     except (ValueError, ValidationError) as error:
         raise Malformed(f"The message is no {kind.__name__.lower()}.", "See the API's page.") from error
 

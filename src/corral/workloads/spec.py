@@ -5,9 +5,18 @@ version at a time, when it is read; it is never rewritten.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    GetJsonSchemaHandler,
+    StringConstraints,
+    model_validator,
+)
+from pydantic_core import CoreSchema
 
 from corral.api.models import Id, Input, storable, visible
 from corral.core import quantities
@@ -24,7 +33,23 @@ def _from_text(parse: Callable[[str], int]) -> BeforeValidator:
     )
 
 
-Millicores = Annotated[int, Field(ge=1, le=LARGEST), _from_text(quantities.millicores)]
+def _no_text(value: object) -> object:
+    if isinstance(value, str):
+        raise ValueError("this field counts thousandths as a whole number: write it without quotes")
+    return value
+
+
+Millicores = Annotated[int, Field(ge=1, le=LARGEST), _from_text(quantities.millicores_with_unit)]
+Cores = Annotated[
+    int,
+    Field(ge=1, le=LARGEST),
+    BeforeValidator(lambda value: quantities.millicores(quantities.written(value))),
+]
+Memory = Annotated[
+    int,
+    Field(ge=1, le=LARGEST),
+    BeforeValidator(lambda value: quantities.mebibytes(quantities.written(value))),
+]
 Mebibytes = Annotated[int, Field(ge=1, le=LARGEST), _from_text(quantities.mebibytes)]
 Seconds = Annotated[int, Field(ge=1, le=10 * 365 * 86400), _from_text(quantities.seconds)]
 WorkName = Annotated[
@@ -43,7 +68,9 @@ class Gpu(Input):
 
     count: int = Field(1, ge=1, le=1024)
     memory_mib: Mebibytes | None = Field(None, description="The slice's memory.", examples=[8192, "8Gi"])
-    fraction_milli: int | None = Field(None, ge=1, le=999, description="The slice as part of a GPU.")
+    fraction_milli: Annotated[int, BeforeValidator(_no_text, json_schema_input_type=int)] | None = Field(
+        None, ge=1, le=999, description="The slice as part of a GPU."
+    )
     profile: Word | None = Field(None, description="A MIG profile.", examples=["1g.10gb"])
     compute_percent: int = Field(0, ge=0, le=100, description="Of a slice; 0 is unlimited.")
     models: list[Word] = Field([], max_length=20, description="Any of these; empty for all.")
@@ -61,12 +88,70 @@ class Gpu(Input):
         return self.memory_mib is not None or self.fraction_milli is not None
 
 
-class Resources(Input):
-    """What one replica needs. Numbers are in the unit of the field; text may have its own (`8Gi`, `500m`)."""
+def _gpu(value: object) -> object:
+    """A number or a text instead of the object."""
+    if value is None or isinstance(value, dict | Gpu):
+        return value
+    found = quantities.gpus(quantities.written(value))
+    return None if found is None else asdict(found)
 
-    cpu_milli: Millicores = Field(examples=[2000, "2"])
-    memory_mib: Mebibytes = Field(examples=[4096, "4Gi"])
-    gpu: Gpu | None = None
+
+class _AsWritten(Input):
+    """The short names, which take cores and sizes as people write them."""
+
+    cpu: Cores | None = None
+    memory: Memory | None = None
+
+
+_SHORT = {"cpu": "cpu_milli", "memory": "memory_mib"}
+_SHORT_SCHEMA = {
+    "cpu": {
+        "anyOf": [{"type": "number"}, {"type": "string"}],
+        "description": "In cores, instead of `cpu_milli`; quoted or not is the same.",
+        "examples": [0.5, "500m"],
+    },
+    "memory": {
+        "type": "string",
+        "description": "With its unit, instead of `memory_mib`.",
+        "examples": ["4Gi"],
+    },
+}
+
+
+class Resources(Input):
+    """What one replica needs, as people write it (`cpu: 0.5`, `memory: 4Gi`, `gpu: 2` or `gpu: 8Gi`), or in
+    the unit of the field (`cpu_milli: 500`, `memory_mib: 4096`)."""
+
+    cpu_milli: Millicores = Field(description="A number, or text with a unit.", examples=[500, "500m"])
+    memory_mib: Mebibytes = Field(description="A number, or text with a unit.", examples=[4096, "4Gi"])
+    gpu: Annotated[
+        Gpu | None, BeforeValidator(_gpu, json_schema_input_type=Gpu | int | float | str | None)
+    ] = Field(
+        None, description="2 for whole ones, 8Gi for a slice, or all there is to say.", examples=[2, "8Gi"]
+    )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        described = handler(core_schema)
+        if handler.mode == "validation":
+            schema = handler.resolve_ref_schema(described)
+            schema["properties"] = _SHORT_SCHEMA | schema["properties"]
+            schema["required"] = []
+        return described
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_short_names(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or not _SHORT.keys() & value.keys():
+            return value
+        for short, long in _SHORT.items():
+            if short in value and long in value:
+                raise ValueError(f"give {short} or {long}, not both")
+        found = _AsWritten.model_validate({name: value[name] for name in _SHORT if name in value})
+        known = {_SHORT[name]: getattr(found, name) for name in _SHORT if getattr(found, name) is not None}
+        return {name: one for name, one in value.items() if name not in _SHORT} | known
 
     def request(self) -> Request:
         gpu = self.gpu

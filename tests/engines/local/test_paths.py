@@ -38,6 +38,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
         "a fresh directory that nobody else can enter; in directories that user_files opened",
     ),
     "engines/local/adoption.py": ("exists is_dir iterdir read_text", f"{ATTEMPT}; {MACHINE}"),
+    "engines/local/beginnings.py": ("mkdir unlink", DATA),
     "engines/local/bare.py": ("is_dir os.chdir shutil.which", "without a sandbox, all is one person's"),
     "engines/local/building.py": ("mkdir open os.open", f"{ATTEMPT}; the door; /dev/null"),
     "engines/local/control.py": ("chmod", ATTEMPT),

@@ -4046,37 +4046,64 @@ export interface components {
         Resource: "gpu_milli" | "cpu_milli" | "memory_mib";
         /**
          * Resources
-         * @description What one replica needs. Numbers are in the unit of the field; text may have its own (`8Gi`, `500m`).
+         * @description What one replica needs, as people write it (`cpu: 0.5`, `memory: 4Gi`, `gpu: 2` or `gpu: 8Gi`), or in the
+         *     unit of the field (`cpu_milli: 500`, `memory_mib: 4096`).
          */
         "Resources-Input": {
             /**
-             * Cpu Milli
-             * @example 2000
-             * @example 2
+             * @description In cores, instead of `cpu_milli`; quoted or not is the same.
+             * @example 0.5
+             * @example 500m
              */
-            cpu_milli: number | string;
-            gpu?: components["schemas"]["Gpu-Input"] | null;
+            cpu?: number | string;
+            /**
+             * Cpu Milli
+             * @description A number, or text with a unit.
+             * @example 500
+             * @example 500m
+             */
+            cpu_milli?: number | string;
+            /**
+             * @description 2 for whole ones, 8Gi for a slice, or all there is to say.
+             * @example 2
+             * @example 8Gi
+             */
+            gpu?: components["schemas"]["Gpu-Input"] | number | string | null;
+            /**
+             * @description With its unit, instead of `memory_mib`.
+             * @example 4Gi
+             */
+            memory?: string;
             /**
              * Memory Mib
+             * @description A number, or text with a unit.
              * @example 4096
              * @example 4Gi
              */
-            memory_mib: number | string;
+            memory_mib?: number | string;
         };
         /**
          * Resources
-         * @description What one replica needs. Numbers are in the unit of the field; text may have its own (`8Gi`, `500m`).
+         * @description What one replica needs, as people write it (`cpu: 0.5`, `memory: 4Gi`, `gpu: 2` or `gpu: 8Gi`), or in the
+         *     unit of the field (`cpu_milli: 500`, `memory_mib: 4096`).
          */
         "Resources-Output": {
             /**
              * Cpu Milli
-             * @example 2000
-             * @example 2
+             * @description A number, or text with a unit.
+             * @example 500
+             * @example 500m
              */
             cpu_milli: number;
+            /**
+             * @description 2 for whole ones, 8Gi for a slice, or all there is to say.
+             * @example 2
+             * @example 8Gi
+             */
             gpu?: components["schemas"]["Gpu-Output"] | null;
             /**
              * Memory Mib
+             * @description A number, or text with a unit.
              * @example 4096
              * @example 4Gi
              */

@@ -76,6 +76,13 @@ def carry_out(
     house: House, nursery: Nursery, spec: Spec, starts: Sequence[Start], refusal: str | None
 ) -> str | None:
     """Why it was refused, or None if a supervisor has it now. Either is written down."""
+    with house.beginnings.counted(spec.workload) as given_up:
+        return _carry_out(house, nursery, spec, starts, refusal or given_up)
+
+
+def _carry_out(
+    house: House, nursery: Nursery, spec: Spec, starts: Sequence[Start], refusal: str | None
+) -> str | None:
     problem = refusal or _prepare(house, spec, starts)
     if problem is not None:
         house.shelf.intend(spec, [_refused(spec, index, problem) for index in range(len(spec.replicas))])

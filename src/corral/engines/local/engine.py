@@ -267,6 +267,7 @@ class LocalEngine:
             await asyncio.to_thread(house.runtimes.remove, name)
             for spec in specs:
                 await asyncio.to_thread(house.workspaces.forget_count, spec.owner, name)
+        await asyncio.to_thread(house.beginnings.forget, workload)
         for spec in specs:
             await asyncio.to_thread(house.shelf.discard, spec.attempt)
         return {spec.attempt for spec in specs}

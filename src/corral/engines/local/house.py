@@ -5,6 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from corral.engines.interface import Inventory
+from corral.engines.local.beginnings import Beginnings
 from corral.engines.local.group_bases import Bases, prepare_bases
 from corral.engines.local.hardware import find_hardware
 from corral.engines.local.people import People
@@ -41,6 +42,7 @@ class House:
     people: People
     workspaces: Workspaces
     runtimes: Runtimes
+    beginnings: Beginnings
     bases: Bases
     ground: Ground
     leftovers: tuple[str, ...] = ()  # what could not be removed
@@ -81,4 +83,5 @@ def build_house(settings: Settings) -> House:
         refusal=ready.refusal,
     )
     people = People(settings.data, settings.first_uid)
-    return House(settings, shelf, people, workspaces, runtimes, bases, ground, leftovers)
+    beginnings = Beginnings(settings.data)
+    return House(settings, shelf, people, workspaces, runtimes, beginnings, bases, ground, leftovers)

@@ -45,10 +45,10 @@ function Numbers({ gpu }: { gpu: Values['gpu'] }) {
   return (
     <>
       <div className="number-fields">
-        <Form.Item name={['resources', 'cpu_milli']} label={t('launch.cpu')}>
+        <Form.Item name={['resources', 'cpu']} label={t('launch.cpu')}>
           <Input maxLength={20} autoComplete="off" />
         </Form.Item>
-        <Form.Item name={['resources', 'memory_mib']} label={t('launch.memory')}>
+        <Form.Item name={['resources', 'memory']} label={t('launch.memory')}>
           <Input maxLength={20} autoComplete="off" />
         </Form.Item>
       </div>

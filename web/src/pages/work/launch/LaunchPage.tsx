@@ -15,7 +15,7 @@ import { useUrlState } from '../../../shell/url-state';
 import { NotFoundInShell } from '../../errors/ErrorPages';
 import { usePlaces } from '../../organisation/places';
 import '../work.css';
-import { toYaml } from '../document';
+import { toYaml, written } from '../document';
 import { usableFlavorsQuery, workloadQuery } from '../queries';
 import { useRunPlaces } from '../run-places';
 import { LaunchFields } from './LaunchFields';
@@ -64,7 +64,7 @@ function Launch({ initial }: { initial: Values }) {
       void navigate({ to: `/workloads/${made.id}` });
     },
   );
-  const yaml = toYaml(document);
+  const yaml = toYaml(written(document as never));
   const command = commandOf(values, values.organisation_id ? find(values.organisation_id)?.name : undefined);
   return (
     <Page

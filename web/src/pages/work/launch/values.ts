@@ -14,7 +14,7 @@ export interface Values {
   by: 'flavor' | 'numbers';
   flavor?: string;
   gpu: 'none' | 'whole' | 'slice';
-  resources?: { cpu_milli?: string; memory_mib?: string; gpu?: { count?: number; memory_mib?: string; compute_percent?: number | null; models?: string[] } };
+  resources?: { cpu?: string; memory?: string; gpu?: { count?: number; memory_mib?: string; compute_percent?: number | null; models?: string[] } };
   replicas?: number | null;
   command?: string;
   variables?: Pair[];
@@ -44,7 +44,7 @@ export const GRACE_SECONDS = 30;
 export const usual: Values = {
   by: 'flavor',
   gpu: 'slice',
-  resources: { cpu_milli: '1', memory_mib: '2Gi', gpu: { count: 1, memory_mib: '8Gi' } },
+  resources: { cpu: '1', memory: '2Gi', gpu: { count: 1, memory_mib: '8Gi' } },
   replicas: 1,
   retries: 0,
   grace_seconds: GRACE_SECONDS,
@@ -70,6 +70,9 @@ function sliceOf(text: string) {
 
 const sliceText = (values: Values): string => values.resources?.gpu?.memory_mib?.trim() || '8Gi';
 
+/** A number is one in the document too: quoted or not, it means the same. */
+const coresOf = (text: string): number | string => (/^\d{1,9}(?:\.\d{1,3})?$/.test(text) ? Number(text) : text);
+
 function resourcesOf(values: Values) {
   const { gpu, resources = {} } = values;
   const { count, compute_percent, models } = resources.gpu ?? {};
@@ -79,7 +82,7 @@ function resourcesOf(values: Values) {
     ...(gpu === 'slice' && compute_percent ? { compute_percent } : {}),
     ...(models && models.length > 0 ? { models } : {}),
   };
-  return { cpu_milli: resources.cpu_milli?.trim() || '1', memory_mib: resources.memory_mib?.trim() || '2Gi', ...(gpu === 'none' ? {} : { gpu: devices }) };
+  return { cpu: coresOf(resources.cpu?.trim() || '1'), memory: resources.memory?.trim() || '2Gi', ...(gpu === 'none' ? {} : { gpu: devices }) };
 }
 
 /** The document that the form stands for; what was left as it usually is, is left out. */
@@ -116,11 +119,11 @@ export function documentOf(values: Values): Document {
 /** The command that does the same; what it has no option for goes as a document. */
 export function commandOf(values: Values, organisationName: string | undefined): string {
   const document = documentOf(values);
-  const { cpu_milli, memory_mib, gpu } = resourcesOf(values);
+  const { cpu, memory, gpu } = resourcesOf(values);
   const beyond = document.preemptible === false || document.pools !== undefined || document.grace_seconds !== undefined || (values.by === 'numbers' && gpu !== undefined && 'compute_percent' in gpu);
   if (beyond) return 'corral apply -f work.yaml';
   const asked = gpu && (values.gpu === 'slice' ? `${gpu.count > 1 ? `${gpu.count}x` : ''}${sliceText(values)}` : String(gpu.count));
-  const numbers = [asked && `--gpu ${shellQuoted(asked)}`, ...(gpu?.models ?? []).map((model) => `--gpu-model ${shellQuoted(model)}`), `--cpu ${cpu_milli}`, `--memory ${memory_mib}`];
+  const numbers = [asked && `--gpu ${shellQuoted(asked)}`, ...(gpu?.models ?? []).map((model) => `--gpu-model ${shellQuoted(model)}`), `--cpu ${shellQuoted(String(cpu))}`, `--memory ${shellQuoted(memory)}`];
   const words = shellWords(values.command ?? '') ?? [];
   const options = [
     values.name?.trim() && `--name ${shellQuoted(values.name.trim())}`,
@@ -145,7 +148,8 @@ export function commandOf(values: Values, organisationName: string | undefined):
 /** The form as it would be for work that is there already. */
 export function valuesLike(spec: Record<string, unknown>): Values {
   const document = spec as unknown as Document;
-  const gpu = document.resources?.gpu;
+  // What is stored says it all: no short forms.
+  const gpu = document.resources?.gpu as Exclude<NonNullable<Document['resources']>['gpu'], string | number>;
   const listed = (map: Record<string, unknown> | undefined): Pair[] => Object.entries(map ?? {}).map(([name, value]) => ({ name, value: String(value) }));
   return {
     name: document.name,
@@ -154,8 +158,8 @@ export function valuesLike(spec: Record<string, unknown>): Values {
     flavor: document.flavor ?? undefined,
     gpu: !gpu ? 'none' : gpu.memory_mib || gpu.fraction_milli || gpu.profile ? 'slice' : 'whole',
     resources: {
-      cpu_milli: document.resources ? String(Number(document.resources.cpu_milli) / 1000) : '1',
-      memory_mib: document.resources ? `${document.resources.memory_mib}Mi` : '2Gi',
+      cpu: document.resources ? String(Number(document.resources.cpu_milli) / 1000) : '1',
+      memory: document.resources ? `${document.resources.memory_mib}Mi` : '2Gi',
       gpu: {
         count: gpu?.count ?? 1,
         memory_mib: gpu?.memory_mib ? `${gpu.memory_mib}Mi` : gpu?.fraction_milli ? String(gpu.fraction_milli / 1000) : (gpu?.profile ?? '8Gi'),

@@ -1,0 +1,65 @@
+"""JSON from outside: read with bounds, before anything is made of it."""
+
+import json
+import math
+from typing import Any
+
+MOST_DEPTH = 32
+
+
+class BadJson(ValueError):
+    """In words, for whoever sent it."""
+
+
+def read_json(text: bytes | str) -> Any:
+    """What it says; raises `BadJson`, also for deep nesting and for numbers that nobody can store."""
+    try:
+        document = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+    except RecursionError:
+        raise _too_deep() from None
+    except BadJson:
+        raise
+    except json.JSONDecodeError as error:
+        raise BadJson(f"it is no JSON: {error.msg} at character {error.pos}") from None
+    except ValueError:
+        raise BadJson("it has a text that is not UTF-8, or a number that is too long") from None
+    if _openings(text) > MOST_DEPTH and is_deeper(document, MOST_DEPTH):
+        raise _too_deep()
+    return document
+
+
+def is_deeper(value: Any, most: int) -> bool:
+    """Whether lists and objects are nested in more than so many levels."""
+    level = [value]
+    for _ in range(most + 1):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in ([*one.values()] if isinstance(one, dict) else one) or (None,)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _openings(text: bytes | str) -> int:
+    """At least as many as it is deep; most documents are done with this."""
+    if isinstance(text, str):
+        return text.count("[") + text.count("{")
+    return text.count(b"[") + text.count(b"{")
+
+
+def _too_deep() -> BadJson:
+    return BadJson(f"it is nested more than {MOST_DEPTH} levels deep")
+
+
+def _no_constant(name: str) -> float:
+    raise BadJson(f"{name} is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise BadJson("it has a number that is too large")
+    return number
