@@ -4046,8 +4046,8 @@ export interface components {
         Resource: "gpu_milli" | "cpu_milli" | "memory_mib";
         /**
          * Resources
-         * @description What one replica needs, as people write it (`cpu: 0.5`, `memory: 4Gi`, `gpu: 2` or `gpu: 8Gi`), or in the
-         *     unit of the field (`cpu_milli: 500`, `memory_mib: 4096`).
+         * @description What one replica needs, as people write it (`cpu: 0.5`, `memory: 4Gi`, `gpu: 2` or `gpu: 8Gi`), or in
+         *     the unit of the field (`cpu_milli: 500`, `memory_mib: 4096`).
          */
         "Resources-Input": {
             /**
@@ -4084,8 +4084,8 @@ export interface components {
         };
         /**
          * Resources
-         * @description What one replica needs, as people write it (`cpu: 0.5`, `memory: 4Gi`, `gpu: 2` or `gpu: 8Gi`), or in the
-         *     unit of the field (`cpu_milli: 500`, `memory_mib: 4096`).
+         * @description What one replica needs, as people write it (`cpu: 0.5`, `memory: 4Gi`, `gpu: 2` or `gpu: 8Gi`), or in
+         *     the unit of the field (`cpu_milli: 500`, `memory_mib: 4096`).
          */
         "Resources-Output": {
             /**
