@@ -225,6 +225,7 @@ class Verdict:
     in_queue: Position | None
     in_pool: Position | None
     starts_at: datetime | None
+    error_seconds: int | None
     no_estimate: str | None
     expectation: str | None
     helps: tuple[Help, ...]

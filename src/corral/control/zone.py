@@ -5,6 +5,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 
 from corral.api.callers import Caller
 from corral.control.loop import Loop
@@ -28,6 +29,7 @@ from corral.scheduling.live import Explain, Probe
 from corral.store.database import Database, Transaction
 from corral.usage.samples.sampler import Samples
 from corral.workloads import service, sight
+from corral.workloads.expectations import Expectations
 from corral.workloads.snapshot import GROUP, replica_name
 from corral.workloads.spec import Resources, WorkSpec
 from corral.workloads.verdicts import Verdict, verdict_of
@@ -56,6 +58,7 @@ class Zone:
         if only_one_person:
             kinds = {name: OnlyOnePerson(kind) for name, kind in kinds.items()}
         self.reconciler = Reconciler(database, zone_id, engine, kinds, listener, clock)
+        self._expectations = Expectations()
         self.scheduler = Scheduler(database, zone_id, planner)
         self.meter = Meter(database, zone_id, engine, samples)
         self.loops: tuple[Loop, ...] = ()
@@ -96,15 +99,21 @@ class Zone:
         question = await self._database.read(_question, caller, spec, self.id)
         async with self.questions.turn(caller.user_id):
             told = await self.scheduler.probe(question)
-        return await self._database.read(verdict_of, caller, told)
+        return await self._database.read(verdict_of, caller, told, self._expectations)
 
     async def explain(self, caller: Caller, workload_id: str) -> Verdict:
         """Why a workload waits now."""
-        await self._database.read(sight.find, caller, workload_id)
+        row = await self._database.read(sight.find, caller, workload_id)
+        waits = workload_id, row.attempt + 1
         now = int(self._database.now().timestamp())
         async with self.questions.turn(caller.user_id):
             told = await self.scheduler.probe(Explain(now, workload_id))
-        return await self._database.read(verdict_of, caller, told)
+        verdict = await self._database.read(verdict_of, caller, told, self._expectations, waits)
+        estimate = None if told.explanation is None else told.explanation.estimate
+        if estimate is not None and estimate.starts_at is not None:
+            # Also where it is not said: what is not compared never gets known.
+            self._expectations.note(waits, datetime.fromtimestamp(estimate.starts_at, UTC))
+        return verdict
 
 
 def _question(transaction: Transaction, caller: Caller, spec: WorkSpec, zone_id: str) -> Probe:

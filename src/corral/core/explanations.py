@@ -17,10 +17,15 @@ class Position:
 
 
 class NoEstimate(StrEnum):
-    """Why there is no estimate: it waits for work without a known end, or too many wait before it."""
+    """Why there is no estimate: it waits for work without a known end, or too many wait before it.
+
+    `passed`: it was to start before now. `uncertain`: the last estimates were wrong by more than its wait.
+    """
 
     UNKNOWN_ENDS = "unknown_ends"
     TOO_FAR_BACK = "too_far_back"
+    PASSED = "passed"
+    UNCERTAIN = "uncertain"
 
 
 @dataclass(frozen=True, slots=True)

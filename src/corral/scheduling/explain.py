@@ -195,10 +195,15 @@ def advice(change: Change, now: int) -> str:
             return f"{change.count} more nodes like {change.like}"
 
 
-def expectation(estimate: Estimate, now: int) -> str:
-    """When it will probably start."""
+def expectation(estimate: Estimate, now: int, error_seconds: int | None = None) -> str:
+    """When it will probably start, with the usual error of such an estimate where that is known."""
     if estimate.starts_at is not None:
-        return f"probably in {duration(estimate.starts_at - now)}"
+        error = "" if error_seconds is None else f", usually wrong by {duration(error_seconds)}"
+        return f"probably in {duration(estimate.starts_at - now)}{error}"
+    if estimate.without is NoEstimate.PASSED:
+        return "no estimate: it was to start before now, and did not"
+    if estimate.without is NoEstimate.UNCERTAIN:
+        return "no estimate: the last ones were wrong by more than it would have to wait"
     if estimate.without is NoEstimate.TOO_FAR_BACK:
         return "no estimate: too many wait before it"
     return "no estimate: it waits for work whose end is not known"

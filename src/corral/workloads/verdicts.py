@@ -13,11 +13,12 @@ from pydantic import Field
 from corral.api.callers import Caller
 from corral.api.models import Instant, Output
 from corral.core.changes import Change, RaiseBounds, UsePool, Wait
-from corral.core.explanations import Explanation
+from corral.core.explanations import Estimate, Explanation
 from corral.scheduling.explain import advice, details, expectation, never, sentence
 from corral.scheduling.live import Told
 from corral.scheduling.snapshot import write_value
 from corral.store.database import Transaction
+from corral.workloads.expectations import Expectations, Waits, judged
 from corral.workloads.models import Position
 from corral.workloads.names import Names
 from corral.workloads.spec import WorkSpec
@@ -46,8 +47,13 @@ class Verdict(Output):
     in_queue: Position | None = None
     in_pool: Position | None = None
     starts_at: Instant | None = Field(None, description="When it will probably start.")
+    error_seconds: int | None = Field(
+        None, description="By how much such estimates were usually wrong; null while too few are known."
+    )
     no_estimate: str | None = Field(
-        None, examples=["unknown_ends"], description="Why nobody can say: `unknown_ends`, `too_far_back`."
+        None,
+        examples=["unknown_ends"],
+        description="Why nobody can say: `unknown_ends`, `too_far_back`, `passed`, `uncertain`.",
     )
     expectation: str | None = Field(None, description="One of these two in words.")
     helps: list[Help]
@@ -63,9 +69,15 @@ class Prober(Protocol):
     async def explain(self, caller: Caller, workload_id: str) -> Verdict: ...
 
 
-def verdict_of(transaction: Transaction, caller: Caller, told: Told) -> Verdict:
+def verdict_of(
+    transaction: Transaction,
+    caller: Caller,
+    told: Told,
+    expectations: Expectations,
+    waits: Waits | None = None,
+) -> Verdict:
+    """`waits` is None for work that is not there yet."""
     names = Names(transaction, caller, *_mentioned(told))
-    now = int(transaction.now.timestamp())
     takes = sorted({names.workload(each) for each in told.takes_from})
     if told.explanation is None or told.placements:
         nodes = sorted({each.node for each in told.placements})
@@ -79,10 +91,18 @@ def verdict_of(transaction: Transaction, caller: Caller, told: Told) -> Verdict:
             takes_from=takes,
             at=transaction.now,
         )
-    return _waits(told, told.explanation, names, takes, now, transaction.now)
+    why, error = told.explanation, None
+    if why.estimate is not None:
+        error = expectations.usual_error_seconds(transaction)
+        first = expectations.first(waits)
+        why = replace(why, estimate=judged(why.estimate, error, first, transaction.now))
+    return _waits(told, why, names, takes, error, transaction.now)
 
 
-def _waits(told: Told, why: Explanation, names: Names, takes: list[str], now: int, at: datetime) -> Verdict:
+def _waits(
+    told: Told, why: Explanation, names: Names, takes: list[str], error: int | None, at: datetime
+) -> Verdict:
+    now = int(at.timestamp())
     reason = names.reason(why.reason)
     because, advised = sentence(reason, now), advised_by(reason)
     starts = None if why.estimate is None else why.estimate.starts_at
@@ -104,12 +124,20 @@ def _waits(told: Told, why: Explanation, names: Names, takes: list[str], now: in
         in_queue=None if why.in_queue is None else Position(number=why.in_queue.number, of=why.in_queue.of),
         in_pool=None if why.in_pool is None else Position(number=why.in_pool.number, of=why.in_pool.of),
         starts_at=None if starts is None else datetime.fromtimestamp(starts, UTC),
+        error_seconds=None if starts is None else error,
         no_estimate=None if why.estimate is None or not ever else why.estimate.without,
-        expectation=None if why.estimate is None or not ever else expectation(why.estimate, now),
+        expectation=_expectation(why.estimate, now, error) if ever else None,
         helps=[_help(names.change(change), now) for change in why.changes],
         takes_from=takes,
         at=at,
     )
+
+
+def _expectation(estimate: Estimate | None, now: int, error: int | None) -> str | None:
+    """Nothing where nobody knows how good it is."""
+    if estimate is None or (estimate.starts_at is not None and error is None):
+        return None
+    return expectation(estimate, now, error)
 
 
 def _help(change: Change, now: int) -> Help:

@@ -42,7 +42,8 @@ def waiting(transaction: Transaction, caller: Caller, rows: Sequence[AnyRow]) ->
     found = {}
     for row in waits:
         kind, text, facts, at = _said(row, told.get(row.id), claims.get(row.id, []), names, transaction.now)
-        times = [one.at for one in claims.get(row.id, []) if one.at is not None]
+        # One whose time has passed is no expectation any more.
+        times = [one.at for one in claims.get(row.id, []) if one.at is not None and one.at > transaction.now]
         found[row.id] = Waiting(
             kind=kind,
             sentence=text,

@@ -4873,6 +4873,11 @@ export interface components {
             /** Details */
             details: string[];
             /**
+             * Error Seconds
+             * @description By how much such estimates were usually wrong; null while too few are known.
+             */
+            error_seconds?: number | null;
+            /**
              * Expectation
              * @description One of these two in words.
              */
@@ -4890,7 +4895,7 @@ export interface components {
             } | null;
             /**
              * No Estimate
-             * @description Why nobody can say: `unknown_ends`, `too_far_back`.
+             * @description Why nobody can say: `unknown_ends`, `too_far_back`, `passed`, `uncertain`.
              * @example unknown_ends
              */
             no_estimate?: string | null;
