@@ -76,13 +76,13 @@ export function useVerdictWords() {
     /** When it will probably start, or honestly that nobody knows. */
     when: (verdict: Verdict): string | undefined => {
       if (verdict.result !== 'waits') return undefined;
-      if (verdict.starts_at) return verdict.error_seconds === null ? undefined : t('why.startsAbout', { time: moment(verdict.starts_at), error: duration(verdict.error_seconds ?? 0) });
+      if (verdict.starts_at) return typeof verdict.error_seconds !== 'number' ? undefined : t('why.startsAbout', { time: moment(verdict.starts_at), error: duration(verdict.error_seconds) });
       if (verdict.no_estimate === 'passed') return t('why.passed');
       if (verdict.no_estimate === 'uncertain') return t('why.uncertain');
       return verdict.no_estimate === 'too_far_back' ? t('why.tooFar') : t('why.noEstimate');
     },
     about: (verdict: Verdict): string | undefined =>
-      verdict.starts_at && verdict.error_seconds !== null ? t('why.about', { time: moment(verdict.starts_at), duration: duration((Date.parse(verdict.starts_at) - Date.parse(verdict.at)) / 1000) }) : undefined,
+      verdict.starts_at && typeof verdict.error_seconds === 'number' ? t('why.about', { time: moment(verdict.starts_at), duration: duration((Date.parse(verdict.starts_at) - Date.parse(verdict.at)) / 1000) }) : undefined,
     asOf: (verdict: Verdict): string => t('why.asOf', { time: clock(verdict.at, true) }),
     /** On how many nodes which check failed. */
     checks: (verdict: Verdict): { nodes: string; what: string }[] =>
