@@ -48,7 +48,9 @@ def gpu_of(text: str) -> dict[str, Any] | None:
             f"--gpu {text!r} is no amount of GPU.",
             remedy="Write 2 (whole ones), 8Gi or 0.5 (a part of one), 1g.10gb (a MIG profile), or 2x8Gi.",
         ) from None
-    return found and {name: value for name, value in asdict(found).items() if value is not None}
+    if found is None:
+        return None
+    return {name: value for name, value in asdict(found).items() if value is not None}
 
 
 def variables_of(given: Sequence[str], environ: Mapping[str, str] | None = None) -> dict[str, str]:

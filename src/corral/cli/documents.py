@@ -54,14 +54,14 @@ def _yaml(text: str) -> Any:
         depth = 0
 
         def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.AliasEvent):  # type: ignore[no-untyped-call]
+            if self.check_event(yaml.AliasEvent):
                 event = self.peek_event()  # type: ignore[no-untyped-call]
                 raise yaml.MarkedYAMLError(None, None, "aliases are not taken", event.start_mark)
             self.depth += 1
             if self.depth > MOST_DEPTH:
                 raise RecursionError
             try:
-                return super().compose_node(parent, index)  # type: ignore[no-untyped-call]
+                return super().compose_node(parent, index)
             finally:
                 self.depth -= 1
 
