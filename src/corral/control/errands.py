@@ -35,6 +35,7 @@ class Errands:
         self._places = {step: asyncio.Semaphore(SIDE_BY_SIDE) for step in Step}
         self._under_way: dict[Key, asyncio.Task[None]] = {}
         self._runs: dict[Key, frozenset[str]] = {}
+        self._late: set[Key] = set()  # those that outlived the turn that began them
 
     @property
     def runs_under_way(self) -> frozenset[str]:
@@ -53,20 +54,21 @@ class Errands:
         return True
 
     async def wait(self, seconds: float = TURN_WAITS_SECONDS) -> None:
-        """Until all have ended, and not longer than this."""
-        if self._under_way:
-            await asyncio.wait(set(self._under_way.values()), timeout=seconds)
+        """Until those of this turn have ended, and not longer; those of earlier turns had their time."""
+        new = {task for key, task in self._under_way.items() if key not in self._late}
+        if new:
+            await asyncio.wait(new, timeout=seconds)
         for key in [key for key, task in self._under_way.items() if task.done()]:
             self._forget(key)
-        for task in self._under_way.values():
-            task.remove_done_callback(self._late)
-            task.add_done_callback(self._late)
+        for key in self._under_way.keys() - self._late:
+            self._late.add(key)
+            self._under_way[key].add_done_callback(self._tell_late)
 
     async def cancel(self) -> None:
         """Another term, or the end: whoever acts now asks again."""
         tasks = list(self._under_way.values())
         for task in tasks:
-            task.remove_done_callback(self._late)
+            task.remove_done_callback(self._tell_late)
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
@@ -75,8 +77,9 @@ class Errands:
 
     def _forget(self, key: Key) -> None:
         del self._under_way[key], self._runs[key]
+        self._late.discard(key)
 
-    def _late(self, _task: "asyncio.Task[None]") -> None:
+    def _tell_late(self, _task: "asyncio.Task[None]") -> None:
         self._on_late()
 
     async def _do(self, key: Key, work: Callable[[], Awaitable[object]]) -> None:
