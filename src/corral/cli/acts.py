@@ -1,6 +1,5 @@
 """What stop, suspend, resume and rm share: many at once, and what became of each."""
 
-import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -9,7 +8,7 @@ from corral_sdk import Client, encode
 from corral_sdk.models import Acted
 
 from corral.cli.connection import connect
-from corral.cli.output import print_json, say
+from corral.cli.output import print_json, say, warn
 from corral.cli.work_names import find_workloads
 
 __all__ = ["Works", "act", "act_on"]
@@ -39,7 +38,7 @@ def act_on(client: Client, action: str, done: str, ids: Sequence[str], *, as_jso
         for one in acted.unchanged:
             say(f"{one} was so already.")
         for refused in acted.refused:
-            sys.stderr.write(f"{refused.id}: {refused.detail} {refused.remedy}\n")
+            warn(f"{refused.id}: {refused.detail} {refused.remedy}")
     if acted.refused:
         raise typer.Exit(1)
 

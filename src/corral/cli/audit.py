@@ -1,7 +1,5 @@
 """`corral audit`: who did what, on what, when."""
 
-import json
-import sys
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,8 +10,9 @@ from corral_sdk import Client, encode
 from corral.cli.connection import connect, instant, shown_time
 from corral.cli.frame import Json, new_app
 from corral.cli.names import find_organisation, find_user
-from corral.cli.output import print_facts, print_json, print_table, say
+from corral.cli.output import bytes_output, print_facts, print_json, print_table, say
 from corral.cli.refusals import CommandError
+from corral.cli.visible import json_text
 
 app = new_app(help="Who did what, on what, when: search, show, export.")
 
@@ -128,7 +127,7 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, s
 def _value(value: object) -> str:
     if value is None:
         return "-"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else json_text(value, indent=None)
 
 
 @app.command()
@@ -160,7 +159,7 @@ def export(
     client = connect()
     filters = _filters(client, actor, action, object_id, org, result, since, until)
     if output == "-":
-        client.audit.export(sys.stdout.buffer, format=format_, **filters)
+        client.audit.export(bytes_output(), format=format_, **filters)
         return
     path = Path(output).expanduser()
     try:

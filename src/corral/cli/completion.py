@@ -1,6 +1,5 @@
 """`corral completion`."""
 
-import json
 from enum import StrEnum
 from typing import Annotated
 
@@ -8,6 +7,7 @@ import typer
 from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
 from corral.cli.frame import Json, new_app
+from corral.cli.output import print_json, say
 
 app = new_app()
 
@@ -28,4 +28,7 @@ def completion(
     Try it in bash with: source <(corral completion bash). To keep it, use: corral --install-completion.
     """
     script = get_completion_script(prog_name="corral", complete_var="_CORRAL_COMPLETE", shell=shell.value)
-    typer.echo(json.dumps({"shell": shell.value, "script": script}, indent=2) if as_json else script)
+    if as_json:
+        print_json({"shell": shell.value, "script": script})
+    else:
+        say(script, lines=True)

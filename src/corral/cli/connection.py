@@ -25,8 +25,8 @@ def connect() -> Client:
 
 
 def shown_time(time: datetime | None) -> str:
-    """In this machine's zone, to the minute."""
-    return time.astimezone().strftime("%Y-%m-%d %H:%M") if time else ""
+    """In this machine's zone, to the second."""
+    return time.astimezone().strftime("%Y-%m-%d %H:%M:%S") if time else ""
 
 
 def instant(text: str | None, option: str, *, future: bool = False) -> datetime | None:

@@ -11,7 +11,7 @@ from asyncpg import PostgresError
 from sqlalchemy import delete
 from sqlalchemy.exc import DBAPIError
 
-from corral.cli.frame import Json, Yes, new_app
+from corral.cli.frame import Json, Yes, confirm, new_app
 from corral.cli.output import print_json, say
 from corral.cli.refusals import CommandError
 from corral.identity.tables import login_link, session
@@ -68,8 +68,7 @@ def restore(
     All sessions end. Tokens are as they were at the backup: one revoked since then works again.
     """
     settings = _settings(home, config, make=True)
-    if not yes:
-        typer.confirm(f"Replace the database of {settings.home} by {source}?", abort=True, err=True)
+    confirm(f"Replace the database of {settings.home} by {source}?", yes)
     with _locked(settings.home), _explained(settings):
         restored = backups.restore(
             settings.database_url_resolved, settings.home, source.expanduser(), first=_END_SESSIONS

@@ -23,7 +23,7 @@ def describe(
 ) -> None:
     """Show one workload: what it asks for, where it ran, and why it is where it is."""
     client = connect()
-    work = client.workloads.get(find_workload(client, workload, newest=True))
+    work = client.workloads.get(find_workload(client, workload))
     if as_json:
         print_json(encode(work))
         return

@@ -12,6 +12,7 @@ from typing import TypeVar
 from corral_sdk import Client, CorralError, Problem, UnreachableError, UntrustedError
 from corral_sdk.models import Log, WorkloadDetail
 
+from corral.cli.output import warn
 from corral.cli.replicas import Lines, Replicas
 from corral.cli.status_line import StatusLine
 from corral.cli.verdict_words import verdict_line
@@ -144,11 +145,9 @@ class Follower:
         if self._stopping or not (self._line.on_terminal and sys.stdin.isatty()):
             raise self._detach(INTERRUPTED)
         try:
-            sys.stderr.write(f"\nStop {self._name}, or detach and let it run? [s/d] ")
-            sys.stderr.flush()
-            answer = sys.stdin.readline()
+            answer = self._line.ask(f"Stop {self._name}, or detach and let it run? [s/d]")
         except KeyboardInterrupt:
-            sys.stderr.write("\n")
+            warn("")
             raise self._detach(INTERRUPTED) from None
         if answer.strip().lower() not in ("s", "stop"):
             raise self._detach(0)

@@ -1,19 +1,50 @@
 """What every command module shares: how an app is made, and the options that mean the same everywhere."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-__all__ = ["Json", "Yes", "new_app"]
+__all__ = ["App", "Json", "Yes", "confirm", "new_app"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
-def new_app(**options: Any) -> typer.Typer:
+class Command(TyperCommand):
+    """A command that says what it refuses in its own words, and in JSON if it was asked for JSON."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            from corral.cli.refusals import explain
+
+            if not explain(error, as_json=bool(ctx.params.get("as_json")), parameters=self.params):
+                raise
+            raise typer.Exit(getattr(error, "code", 1)) from None
+
+
+class App(typer.Typer):
+    """Makes such commands."""
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:  # type: ignore[override]
+        return super().command(name, **{"cls": Command, **options})
+
+
+def confirm(question: str, sure: bool) -> None:
+    """Goes on after a yes, or with --yes; else says that nothing was changed."""
+    if not sure and not typer.confirm(question, err=True):
+        from corral.cli.refusals import CommandError
+
+        raise CommandError("Nothing was changed.")
+
+
+def new_app(**options: Any) -> App:
     """A Typer app with plain help and our habits; a module's own app is reached through `corral.cli.main`."""
     options.setdefault("add_completion", options.get("name") == "corral")
-    return typer.Typer(
+    return App(
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,

@@ -20,7 +20,7 @@ from corral_sdk.models import CreatedToken
 
 from corral.cli.connection import connect, shown_time
 from corral.cli.frame import Json, new_app
-from corral.cli.output import print_json, say
+from corral.cli.output import print_json, say, warn
 from corral.cli.refusals import CommandError, explain
 
 app = new_app()
@@ -103,7 +103,7 @@ def _choose_password(signed_in: SignedIn, from_stdin: bool) -> None:
             "A new password has to be chosen first.",
             remedy="Sign in once without --password-stdin, or in the console.",
         )
-    typer.echo("Before you go on, choose a new password of your own.", err=True)
+    warn("Before you go on, choose a new password of your own.")
     while True:
         password = typer.prompt(
             "New password", hide_input=True, confirmation_prompt="New password again", err=True

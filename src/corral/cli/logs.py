@@ -1,16 +1,16 @@
 """`corral logs`: what work wrote."""
 
-import json
 import sys
 from collections.abc import Iterator
 from typing import Annotated
 
 import typer
-from corral_sdk import encode
+from corral_sdk import Client, Problem, encode
 from corral_sdk.models import Log
 
 from corral.cli.connection import connect
 from corral.cli.frame import new_app
+from corral.cli.output import WorkOutput, print_json, warn
 from corral.cli.work_names import find_workload
 
 app = new_app()
@@ -29,20 +29,41 @@ def logs(
         int | None, typer.Option(min=1, metavar="N", help="Of this attempt. [the last]")
     ] = None,
     tail: Annotated[int | None, typer.Option(min=0, metavar="LINES", help="Only the last lines.")] = None,
+    raw: Annotated[
+        bool,
+        typer.Option("--raw", help="Everything, also what the terminal obeys."),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per part, each on its line.")
     ] = False,
 ) -> None:
-    """Show what work wrote, or what it writes."""
+    """Show what work wrote, or what it writes.
+
+    On a terminal, what others wrote is shown without what the terminal would obey; of your own work, colours
+    and progress bars stay. To a file or a pipe it goes as it is.
+    """
     client = connect()
-    work = find_workload(client, workload, newest=True)
+    work = find_workload(client, workload)
     size = None if tail is None else min(_MOST_TAIL_BYTES, max(1, tail) * _LINE_BYTES)
+    output = _output(client, work, raw=raw)
     parts = client.workloads.logs(work, attempt=attempt, replica=replica, tail_bytes=size, follow=follow)
     try:
         for part in _last_lines(parts, tail) if tail is not None else parts:
-            _show(part, as_json=as_json)
+            _show(part, output, as_json=as_json)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+    finally:
+        output.close()
+
+
+def _output(client: Client, work: str, *, raw: bool) -> WorkOutput:
+    """Whose work it is matters on a terminal alone."""
+    if raw or not sys.stdout.isatty():
+        return WorkOutput(own=False, raw=raw)
+    try:
+        return WorkOutput(own=client.workloads.get(work).user.id == client.me.get().id)
+    except Problem:  # a token that may not read who it belongs to
+        return WorkOutput(own=False)
 
 
 def _last_lines(parts: Iterator[Log], lines: int) -> Iterator[Log]:
@@ -58,12 +79,11 @@ def _last_lines(parts: Iterator[Log], lines: int) -> Iterator[Log]:
     yield from parts
 
 
-def _show(part: Log, *, as_json: bool) -> None:
+def _show(part: Log, output: WorkOutput, *, as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(json.dumps(encode(part), ensure_ascii=False) + "\n")
+        print_json(encode(part), indent=None)
+        sys.stdout.flush()
     else:
         if part.dropped:
-            sys.stdout.flush()
-            sys.stderr.write(f"[{part.dropped} bytes of output are no longer kept]\n")
-        sys.stdout.write(part.text)
-    sys.stdout.flush()
+            warn(f"[{part.dropped} bytes of output are no longer kept]")
+        output.write(part.text)

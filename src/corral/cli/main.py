@@ -15,6 +15,8 @@ from corral.cli.frame import new_app
 
 __all__ = ["app", "run"]
 
+INTERRUPTED = 130
+
 _RUN = "Run Corral"
 _ACCESS = "Sign in"
 _PEOPLE = "Organisations and people"
@@ -101,11 +103,18 @@ class LazyGroup(TyperGroup):
         return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
+        from corral.cli.output import warn
+
         try:
             return super().invoke(ctx)
-        except typer.Abort:  # Ctrl-C or "no" at a question
-            typer.echo("\nStopped.", err=True)
+        except typer.Abort:  # Ctrl-C, the end of input or "no" at a question
+            warn("")
+            warn("Nothing was changed.")
             raise typer.Exit(1) from None
+        except KeyboardInterrupt:
+            warn("")
+            warn("Interrupted.")
+            raise typer.Exit(INTERRUPTED) from None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         width = max(len(name) for name in _COMMANDS)
@@ -121,7 +130,9 @@ app = new_app(name="corral", cls=LazyGroup)
 
 def _show_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"corral {__version__}")
+        from corral.cli.output import say
+
+        say(f"corral {__version__}")
         raise typer.Exit
 
 
@@ -147,6 +158,6 @@ def run() -> None:
     except Exception as error:
         from corral.cli.refusals import explain
 
-        if not explain(error, as_json="--json" in sys.argv):
+        if not explain(error, as_json=False):
             raise
         sys.exit(1)

@@ -7,7 +7,8 @@ from typing import TypeVar
 from corral_sdk import Client
 from corral_sdk.models import Node, Organisation, Pool, Role, User
 
-from corral.cli.refusals import CommandError
+from corral.cli.connection import shown_time
+from corral.cli.refusals import CommandError, UnclearError
 
 __all__ = [
     "find_node",
@@ -114,5 +115,9 @@ def _only(
             f"There are: {some}." if some else "",
             "Check the name, or use the id.",
         )
-    listed = "".join(f"\n    {shown(each)}" for each in found)
-    raise CommandError(f"{text!r} fits more than one {kind}:{listed}", remedy="Use the id.")
+    raise UnclearError(kind, text, [f"{shown(each)}{_created(each)}" for each in found])
+
+
+def _created(item: object) -> str:
+    created = getattr(item, "created_at", None)
+    return f"  created {shown_time(created)}" if created else ""

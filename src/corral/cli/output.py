@@ -1,12 +1,27 @@
-"""How commands answer: tables for people, JSON for programs. Rich is imported by the first table."""
+"""How commands answer: tables for people, JSON for programs. Rich is imported by the first table.
+
+What is printed comes from others: all of it goes through `corral.cli.visible`.
+"""
 
 import io
-import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, BinaryIO, cast
 
-__all__ = ["print_facts", "print_json", "print_table", "print_tree", "say", "warn"]
+from corral.cli.visible import OutputFilter, TerminalBytes, json_text, plain
+
+__all__ = [
+    "WorkOutput",
+    "bytes_output",
+    "clear_screen",
+    "print_exactly",
+    "print_facts",
+    "print_json",
+    "print_table",
+    "print_tree",
+    "say",
+    "warn",
+]
 
 _STATES = {
     "ok": "green",
@@ -22,18 +37,56 @@ _STATES = {
 }
 
 
-def print_json(value: object) -> None:
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+def print_json(value: object, *, indent: int | None = 2) -> None:
+    sys.stdout.write(json_text(value, indent=indent) + "\n")
 
 
-def say(text: str) -> None:
-    """A line for people, on stdout."""
-    sys.stdout.write(text + "\n")
+def say(text: str, *, lines: bool = False) -> None:
+    """A line for people, on stdout; several with `lines`."""
+    sys.stdout.write(plain(text, lines=lines) + "\n")
 
 
 def warn(text: str) -> None:
     """A line for people beside what a program reads, on stderr."""
-    sys.stderr.write(text + "\n")
+    sys.stdout.flush()
+    sys.stderr.write(plain(text) + "\n")
+    sys.stderr.flush()
+
+
+class WorkOutput:
+    """What one replica wrote: harmless on a terminal, unchanged in a file or a pipe, or with `raw`."""
+
+    def __init__(self, *, own: bool, raw: bool = False) -> None:
+        self._filter = None if raw or not sys.stdout.isatty() else OutputFilter(own=own)
+
+    def pass_on(self, text: str) -> str:
+        return self._filter.pass_on(text) if self._filter else text
+
+    def end(self) -> str:
+        return self._filter.end() if self._filter else ""
+
+    def write(self, text: str) -> None:
+        print_exactly(self.pass_on(text))
+
+    def close(self) -> None:
+        print_exactly(self.end())
+
+
+def print_exactly(text: str) -> None:
+    """Only for what a `WorkOutput` has passed on."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def bytes_output() -> BinaryIO:
+    """Where a command writes a file that was asked for on stdout."""
+    return cast("BinaryIO", TerminalBytes(sys.stdout)) if sys.stdout.isatty() else sys.stdout.buffer
+
+
+def clear_screen() -> None:
+    """Only on a terminal, and only we do it."""
+    if sys.stdout.isatty():
+        sys.stdout.write("\033[H\033[2J")
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:
@@ -46,7 +99,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, emp
         return
     table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(plain(column), overflow="fold")
     for row in listed:
         table.add_row(*(_cell(value) for value in row))
     _show(table)
@@ -61,7 +114,7 @@ def print_facts(facts: Mapping[str, object]) -> None:
     table.add_column(overflow="fold")
     for name, value in facts.items():
         if value not in (None, "", [], ()):
-            table.add_row(name, _cell(value))
+            table.add_row(plain(name), _cell(value, lines=True))
     _show(table)
 
 
@@ -72,23 +125,23 @@ def print_tree(roots: Sequence[Mapping[str, Any]], label: str = "label", below: 
 
     def grow(branch: Tree, items: Sequence[Mapping[str, Any]]) -> None:
         for item in items:
-            grow(branch.add(Text(str(item[label]))), item[below])
+            grow(branch.add(Text(plain(str(item[label])))), item[below])
 
     for root in roots:
-        tree = Tree(Text(str(root[label])), guide_style="dim")
+        tree = Tree(Text(plain(str(root[label]))), guide_style="dim")
         grow(tree, root[below])
         _show(tree)
 
 
-def _cell(value: object) -> Any:
+def _cell(value: object, *, lines: bool = False) -> Any:
     from rich.text import Text
 
     if value is None:
         return Text("")
     if isinstance(value, list | tuple):
-        return Text(", ".join(str(each) for each in value))
+        return Text(", ".join(plain(str(each)) for each in value))
     # Text, not markup: a name such as "[red]" is shown as it is.
-    return Text(str(value), style=_STATES.get(str(value), ""))
+    return Text(plain(str(value), lines=lines), style=_STATES.get(str(value), ""))
 
 
 def _show(renderable: object) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from corral.cli.frame import Json, new_app
-from corral.cli.output import print_facts, print_table, say
+from corral.cli.output import print_facts, print_json, print_table, say
 from corral.cli.refusals import CommandError
 from corral.core.devices import DeviceUse
 from corral.core.explanations import Explanation
@@ -46,7 +46,7 @@ def plan(
 ) -> None:
     """Show the plan that the scheduler makes of a snapshot. Nothing is changed by it."""
     if schema:
-        say(json.dumps(snapshot_schema(), indent=2))
+        print_json(snapshot_schema())
         return
     if snapshot is None:
         raise CommandError("No snapshot was named.", remedy="Name a file: corral plan snapshot.json")
@@ -57,7 +57,7 @@ def plan(
         return
     made = schedule(read, actions=chosen)
     if as_json:
-        say(write_plan(made))
+        print_json(json.loads(write_plan(made)))
     else:
         _show(made, read.now)
 
@@ -141,7 +141,7 @@ def _explain(snapshot: Snapshot, workload: str, actions: list[Action], *, as_jso
     if told is None:
         say("null" if as_json else f"{workload} does not wait: all of its replicas run or start.")
     elif as_json:
-        say(write_explanation(told))
+        print_json(json.loads(write_explanation(told)))
     else:
         _tell(told, snapshot.now)
 

@@ -10,7 +10,7 @@ from corral_sdk import Client, Connection, CorralError
 
 from corral.cli.connection import connect
 from corral.cli.frame import new_app
-from corral.cli.output import say
+from corral.cli.output import say, warn
 from corral.cli.refusals import CommandError
 from corral.cli.work_names import find_workload
 
@@ -66,7 +66,7 @@ def _carry(client: Client, work: str, port: int, replica: int, caller: socket.so
         try:
             connection = client.workloads.connect(work, port, replica=replica)
         except CorralError as error:
-            sys.stderr.write(f"{error}\n")
+            warn(str(error))
             return
         sending = threading.Thread(target=_send, args=(caller, connection), daemon=True)
         sending.start()

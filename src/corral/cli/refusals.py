@@ -1,15 +1,23 @@
 """Errors on the terminal: what is wrong, why, and what to do; as JSON when the command was asked for JSON."""
 
-import json
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["CommandError", "explain"]
+from corral.cli.option_names import shown_field
+from corral.cli.visible import json_text, plain
+
+__all__ = ["CommandError", "UnclearError", "explain"]
+
+
+# How the API begins a list of fields, which follow one by one.
+INVALID = "Not valid: "
 
 
 class CommandError(Exception):
     """A command cannot do what was asked. `remedy` says what would help."""
+
+    code = 1
 
     def __init__(self, title: str, detail: str = "", remedy: str = "") -> None:
         super().__init__(title)
@@ -18,19 +26,32 @@ class CommandError(Exception):
         self.remedy = remedy
 
 
-def explain(error: Exception, *, as_json: bool) -> bool:
+class UnclearError(CommandError):
+    """A name fits several things: they are listed, and none is chosen."""
+
+    code = 2
+
+    def __init__(self, kind: str, text: str, candidates: Sequence[str]) -> None:
+        super().__init__(f"{text!r} fits more than one {kind}:", remedy="Use the id.")
+        self.candidates = candidates
+
+
+def explain(error: Exception, *, as_json: bool, parameters: Sequence[Any] = ()) -> bool:
     """Prints an error that a person can act on; False when it is none of those and must be raised on."""
     described = _describe(error)
+    # Programs get the words of the API; people those of the command that they typed.
     if described is None:
         return False
     if as_json:
-        print(json.dumps(described, indent=2, ensure_ascii=False), file=sys.stderr)
+        sys.stderr.write(json_text(described) + "\n")
     else:
-        print("\n".join(_lines(described)), file=sys.stderr)
+        sys.stderr.write("\n".join(_lines(described, parameters)) + "\n")
     return True
 
 
 def _describe(error: Exception) -> dict[str, Any] | None:
+    if isinstance(error, UnclearError):
+        return {**_described(error.title, "", error.remedy), "candidates": list(error.candidates)}
     if isinstance(error, CommandError):
         return _described(error.title, error.detail, error.remedy)
     # By name, so that a failing command does not import what it did not use.
@@ -70,23 +91,44 @@ def _from_api(error: Any) -> dict[str, Any] | None:
     return _described(error.title, error.detail, error.remedy)
 
 
-def _lines(described: dict[str, Any]) -> list[str]:
+def _lines(described: dict[str, Any], parameters: Sequence[Any]) -> list[str]:
     red, reset = ("\033[1;31m", "\033[0m") if sys.stderr.isatty() else ("", "")
-    lines = [f"{red}{described['title']}{reset}"]
+    if described["errors"] and described["detail"].startswith(INVALID):
+        return _field_lines(described["errors"], parameters, red, reset)
+    lines = [f"{red}{_text(described['title'])}{reset}"]
     if described["detail"]:
-        lines.append(f"  {described['detail']}")
+        lines.append(f"  {_text(described['detail'])}")
+    lines += [f"    {plain(each)}" for each in described.get("candidates", ())]
     said = {described["detail"], described["remedy"]}
     for each in described["errors"]:
-        field = each["field"].removeprefix("body.").removeprefix("query.")
-        where = "" if each["message"].startswith(each["field"]) else f"{field}: "
+        where = "" if each["message"].startswith(each["field"]) else f"{_where(each, parameters)}: "
         if each["message"] not in said:
-            lines.append(f"  {where}{each['message']}")
+            lines.append(_text(f"  {where}{each['message']}"))
         if each.get("remedy") and each["remedy"] not in said and each["remedy"] not in each["message"]:
-            lines.append(f"    {each['remedy']}")
+            lines.append(_text(f"    {each['remedy']}"))
     if described["remedy"]:
-        lines.append(f"  {described['remedy']}")
+        lines.append(f"  {_text(described['remedy'])}")
     if "tries_left" in described:
-        lines.append(f"  Tries left: {described['tries_left']}.")
+        lines.append(_text(f"  Tries left: {described['tries_left']}."))
     if described.get("status", 0) >= 500 and described.get("request_id"):
-        lines.append(f"  Request id: {described['request_id']}")
+        lines.append(_text(f"  Request id: {described['request_id']}"))
     return lines
+
+
+def _field_lines(errors: Sequence[Any], parameters: Sequence[Any], red: str, reset: str) -> list[str]:
+    """What was typed wrong, option by option."""
+    lines = []
+    for each in errors:
+        lines.append(f"{red}{plain(_where(each, parameters))}{reset}: {_text(each['message'])}")
+        if each.get("remedy") and each["remedy"] not in each["message"]:
+            lines.append(f"  {_text(each['remedy'])}")
+    return lines
+
+
+def _where(error: Any, parameters: Sequence[Any]) -> str:
+    return shown_field(error["field"], parameters) if "." in error["field"] else str(error["field"])
+
+
+def _text(text: object) -> str:
+    """Several lines stay below their first, so that none looks like one of ours."""
+    return plain(str(text), lines=True).replace("\n", "\n    ")

@@ -1,9 +1,11 @@
 """The output of all replicas of a gang in one place: whole lines, each with the number of its replica."""
 
-import sys
 import threading
 
 from corral_sdk import Client, CorralError
+
+from corral.cli.output import WorkOutput, print_exactly
+from corral.cli.visible import plain
 
 __all__ = ["MOST_FOLLOWED", "Lines", "Replicas"]
 
@@ -18,21 +20,25 @@ class Lines:
         self._prefixed = replicas > 1
         self._width = len(str(replicas - 1))
         self._begun: dict[int, str] = {}
+        self._filters = [WorkOutput(own=True) for _ in range(replicas)]
         self._turn = threading.Lock()
 
     def write(self, replica: int, text: str) -> None:
+        self._write(replica, self._filters[replica].pass_on(text))
+
+    def _write(self, replica: int, text: str) -> None:
         with self._turn:
             if self._prefixed:
                 *lines, rest = (self._begun.get(replica, "") + text).split("\n")
                 self._begun[replica] = rest
                 text = "".join(f"{self._name(replica)}{line}\n" for line in lines)
-            sys.stdout.write(text)
-            sys.stdout.flush()
+            print_exactly(text)
 
     def end(self, replica: int) -> None:
         """What it wrote last had no end of line."""
+        self._write(replica, self._filters[replica].end())
         if self._begun.get(replica):
-            self.write(replica, "\n")
+            self._write(replica, "\n")
 
     def _name(self, replica: int) -> str:
         return f"[{replica:>{self._width}}] "
@@ -73,5 +79,5 @@ class Replicas:
                 self._lines.write(number, part.text)
         except CorralError as error:
             # The first replica's stream tells whether the work goes on; this one is named and left.
-            self._lines.write(number, f"(the output of this replica cannot be shown: {error})\n")
+            self._lines.write(number, f"(the output of this replica cannot be shown: {plain(str(error))})\n")
         self._lines.end(number)

@@ -55,7 +55,7 @@ def samples(
 def _subject(client: Client, text: str) -> str:
     kind, colon, _ = text.partition(":")
     if not colon:
-        return f"workload:{find_workload(client, text, newest=True)}"
+        return f"workload:{find_workload(client, text)}"
     if kind not in _SUBJECTS:
         raise CommandError(
             f"{text!r} names nothing that is measured.",

@@ -98,7 +98,8 @@ def simulate(
     else:
         show(trace, len(work), len(cluster_nodes), summaries)
         if report is not None:
-            say(f"\nThe report is in {report}.")
+            say("")
+            say(f"The report is in {report}.")
 
 
 def _policies(names: Sequence[str] | None) -> "list[Policy]":

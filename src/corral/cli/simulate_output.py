@@ -1,6 +1,5 @@
 """What `corral simulate` says: how far it has come, a comparison of policies, each queue."""
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -8,6 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from corral.cli.output import print_table, say
+from corral.cli.status_line import StatusLine
 from corral.replay.jobs import Trace
 from corral.replay.summary import Summary, WorkSummary
 from corral.replay.words import duration, percent
@@ -21,7 +21,7 @@ class Progress:
     def __init__(self, policy: str) -> None:
         self._policy = policy
         self._shown = 0.0
-        self._speaks = sys.stderr.isatty()
+        self._line = StatusLine()
 
     def __enter__(self) -> Self:
         return self
@@ -29,14 +29,12 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._speaks:
-            sys.stderr.write("\r\033[K")
+        self._line.clear()
 
     def show(self, done: int, of: int) -> None:
         now = time.monotonic()
-        if self._speaks and now - self._shown >= _SECONDS_BETWEEN:
-            sys.stderr.write(f"\r\033[K{self._policy}: {done:,} of {of:,} workloads")
-            sys.stderr.flush()
+        if self._line.on_terminal and now - self._shown >= _SECONDS_BETWEEN:
+            self._line.show(f"{self._policy}: {done:,} of {of:,} workloads")
             self._shown = now
 
 
@@ -63,7 +61,8 @@ def show(trace: Trace, workloads: int, nodes: int, summaries: Sequence[Summary])
     say("")
     print_table(("", *(summary.policy for summary in summaries)), _facts(summaries), empty="")
     for summary in summaries:
-        say(f"\n{summary.policy}, by queue")
+        say("")
+        say(f"{summary.policy}, by queue")
         print_table(
             (
                 "Queue",

@@ -4,6 +4,8 @@ import shutil
 import sys
 from typing import TextIO
 
+from corral.cli.visible import plain
+
 __all__ = ["StatusLine"]
 
 
@@ -19,6 +21,7 @@ class StatusLine:
 
     def show(self, text: str) -> None:
         """Says it in place of what was said before."""
+        text = plain(text)
         if text == self._last or (self.on_terminal and self.in_a_line):
             return
         self._last = text
@@ -37,8 +40,14 @@ class StatusLine:
         if self.on_terminal and self.in_a_line:
             self._stream.write("\n")
             self.in_a_line = False
-        self._stream.write(text + "\n")
+        self._stream.write(plain(text) + "\n")
         self._stream.flush()
+
+    def ask(self, text: str) -> str:
+        """The line that is typed after it."""
+        self._stream.write(f"\n{plain(text)} ")
+        self._stream.flush()
+        return sys.stdin.readline()
 
     def clear(self) -> None:
         """Makes room for output."""

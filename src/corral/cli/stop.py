@@ -6,7 +6,7 @@ import typer
 
 from corral.cli.acts import act_on
 from corral.cli.connection import connect
-from corral.cli.frame import Json, Yes, new_app
+from corral.cli.frame import Json, Yes, confirm, new_app
 from corral.cli.output import print_json, say
 from corral.cli.refusals import CommandError
 from corral.cli.work_names import find_workloads
@@ -41,6 +41,5 @@ def stop(
         else:
             say("Nothing of yours runs or waits.")
         return
-    if not sure and not typer.confirm(f"Stop all {len(mine)} of your workloads?"):
-        raise CommandError("Nothing was stopped.")
+    confirm(f"Stop all {len(mine)} of your workloads?", sure)
     act_on(client, "stop", "is told to stop", mine, as_json=as_json)

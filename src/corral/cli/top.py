@@ -1,6 +1,5 @@
 """`corral top`: what running work uses now."""
 
-import sys
 import time
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -12,7 +11,7 @@ from corral_sdk.models import Workload
 
 from corral.cli.connection import connect
 from corral.cli.frame import Json, new_app
-from corral.cli.output import print_json, print_table, say
+from corral.cli.output import clear_screen, print_json, print_table, say
 from corral.cli.work_words import SIMULATED, since_words, size_words
 
 app = new_app()
@@ -46,8 +45,8 @@ def top(
         if as_json:
             print_json([{"id": each.id, "name": each.name, **now} for each, now in used])
         else:
-            if watch and sys.stdout.isatty():
-                sys.stdout.write("\033[H\033[2J")
+            if watch:
+                clear_screen()
             columns = (
                 "Id",
                 "Name",

@@ -1,6 +1,5 @@
 """`corral usage`: who used how much."""
 
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +9,7 @@ from corral_sdk.models import UsageSum
 from corral.cli.connection import connect, instant, shown_time
 from corral.cli.frame import Json, new_app
 from corral.cli.names import find_organisation, find_user
-from corral.cli.output import print_json, print_table, say
+from corral.cli.output import bytes_output, print_json, print_table, say
 
 app = new_app(help="Who used how much: GPUs, cores and memory by the hour.")
 
@@ -57,7 +56,7 @@ def show_usage(
     asked = whose | {"since": instant(since, "--since"), "until": instant(until, "--until")}
     asked |= {"per": per, "by": by}
     if as_csv:
-        client.usage.export(sys.stdout.buffer, **asked)
+        client.usage.export(bytes_output(), **asked)
         return
     sums = client.usage.sums(**asked)
     if as_json:

@@ -1,12 +1,10 @@
 """`corral version`."""
 
-import json
 import platform
-
-import typer
 
 from corral import __version__
 from corral.cli.frame import Json, new_app
+from corral.cli.output import print_json, say
 
 app = new_app()
 
@@ -15,6 +13,6 @@ app = new_app()
 def version(as_json: Json = False) -> None:
     """Show the version of Corral and of the Python that runs it."""
     if as_json:
-        typer.echo(json.dumps({"corral": __version__, "python": platform.python_version()}, indent=2))
+        print_json({"corral": __version__, "python": platform.python_version()})
     else:
-        typer.echo(f"corral {__version__} (Python {platform.python_version()})")
+        say(f"corral {__version__} (Python {platform.python_version()})")

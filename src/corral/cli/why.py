@@ -21,7 +21,7 @@ def why(
 ) -> None:
     """Say why work waits, when it will probably start and what would help; else, why it is as it is."""
     client = connect()
-    seen = client.workloads.get(find_workload(client, workload, newest=True))
+    seen = client.workloads.get(find_workload(client, workload))
     if is_unplaced(seen) and seen.wanted == "run":
         if not as_json and seen.state != "infeasible":  # the verdict says it with what would help
             say(f"{seen.name} is {seen.state}. {seen.reason.sentence}")

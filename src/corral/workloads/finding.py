@@ -80,7 +80,11 @@ def chosen(
         text = f"%{_escaped(search.lower())}%"
         name, owner = func.lower(workload.c.name), func.lower(user.c.display_name)
         conditions.append(
-            or_(name.like(text, escape="\\"), owner.like(text, escape="\\"), workload.c.id == search)
+            or_(
+                name.like(text, escape="\\"),
+                owner.like(text, escape="\\"),
+                workload.c.id.like(text.removeprefix("%"), escape="\\"),
+            )
         )
     return conditions
 

@@ -27,7 +27,10 @@ OfUser = Annotated[Id | None, Query(alias="user_id", description="Only of this p
 OfOrganisation = Annotated[
     Id | None, Query(alias="organisation_id", description="Only of this organisation and below.")
 ]
-Text = Annotated[Search | None, Query(alias="search", description="In names of work and people; or an id.")]
+Text = Annotated[
+    Search | None,
+    Query(alias="search", description="In names of work and people; or the beginning of an id."),
+]
 
 
 @router.get("")
