@@ -1,5 +1,7 @@
 """People for tests of signing in."""
 
+from http.cookies import SimpleCookie
+
 from corral_sdk import Client
 
 from tests.cli.running import Done
@@ -12,7 +14,8 @@ def new_person(done: Done, live_corral: LiveCorral, name: str, password: str) ->
     secret = made["login_link"]["secret"]
     transport = Client(live_corral.url, environ={"HOME": "/nonexistent"})._transport
     answer = transport.request("POST", "/api/v1/session/link", body={"secret": secret})
-    cookie = answer.headers["set-cookie"].partition(";")[0]
+    cookies = SimpleCookie(answer.headers["set-cookie"])
+    cookie = "; ".join(f"{name}={one.value}" for name, one in cookies.items())
     headers = {"Cookie": cookie, "X-CSRF-Token": answer.json()["csrf_token"]}
     transport.request("POST", "/api/v1/me/password", body={"new_password": password}, headers=headers)
     transport.request("DELETE", "/api/v1/session", headers=headers)

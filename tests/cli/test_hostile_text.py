@@ -12,11 +12,13 @@ from itertools import count
 from typing import Any
 
 import pytest
+from corral_sdk import sign_in
 from corral_sdk._transport import Answer, Transport
 from typer.main import get_command
 
 from corral.cli import main
-from tests.cli.running import Corral, Done
+from tests.cli.people import new_person
+from tests.cli.running import Corral, Done, run_program
 from tests.cli.terminal import Terminal
 from tests.cli.test_visible import ATTACKS, assert_harmless
 from tests.live import LiveCorral
@@ -89,8 +91,6 @@ def hostile(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture(scope="module")
 def work(live_corral: LiveCorral) -> str:
-    from tests.cli.running import run_program
-
     environ = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "CORRAL_HOME": str(live_corral.home)}
     command = ("run", "--no-upload", "--json", "--param", "lr=1", "--", "sh", "-c", "echo said; exit 3")
     made = run_program(*command, environ=environ)
@@ -196,10 +196,11 @@ def test_output_of_others_has_not_even_colours_unless_raw(
 ) -> None:
     made = admin("run", "--no-upload", "--json", "--", "sh", "-c", SPEAKS).json
     assert admin("logs", "-f", made["id"]).out.startswith("\x1b]52;c;QQ==\x07\x1b[31mred")
-    person = f"reader{next(numbers)}"
-    done("user", "create", person)
+    person, password = f"reader{next(numbers)}", "a long enough passphrase"
+    new_person(done, live_corral, person, password)
     done("user", "grant", person, "super_administrator")
-    other = _token_of(live_corral, done, person)
+    with sign_in(live_corral.url, person, password) as session:
+        other = session.tokens.create("reader").secret
     reader = {**starter, "CORRAL_URL": live_corral.url, "CORRAL_TOKEN": other}
     reader.pop("CORRAL_HOME")
     with Terminal("logs", made["id"], environ=reader) as terminal:
@@ -209,21 +210,3 @@ def test_output_of_others_has_not_even_colours_unless_raw(
     with Terminal("logs", "--raw", made["id"], environ=reader) as terminal:
         assert terminal.ended() == 0
     assert terminal.shown.startswith("\x1b]52;c;QQ==\x07\x1b[31mred")
-
-
-def _token_of(live_corral: LiveCorral, done: Done, person: str) -> str:
-    from corral_sdk import Client
-
-    link = done("user", "login-link", person)["secret"]
-    transport = Client(live_corral.url, environ={"HOME": "/nonexistent"})._transport
-    answer = transport.request("POST", "/api/v1/session/link", body={"secret": link})
-    headers = {
-        "Cookie": answer.headers["set-cookie"].partition(";")[0],
-        "X-CSRF-Token": answer.json()["csrf_token"],
-    }
-    new = {"new_password": "a long enough passphrase"}
-    transport.request("POST", "/api/v1/me/password", body=new, headers=headers)
-    made = transport.request(
-        "POST", "/api/v1/me/tokens", body={"name": "t", "scopes": ["*"]}, headers=headers
-    )
-    return str(made.json()["secret"])

@@ -275,8 +275,13 @@ def test_last_lines_are_the_last_lines(admin: Corral, name: str) -> None:
 def test_unclear_and_unknown_names_are_refused(admin: Corral, done: Done, name: str) -> None:
     ids = {admin("run", "--no-upload", "-d", "--name", name, "--", *STAYS).out.strip() for _ in range(2)}
     unclear = admin("stop", name)
-    assert unclear.code == 1
+    assert unclear.code == 2
     assert all(one in unclear.err for one in ids)
+    for command in ("describe", "logs", "why", "exec", "rm", "suspend", "samples"):
+        words = ["--", "true"] if command == "exec" else []
+        alike = admin(command, name, *words)
+        assert (alike.code, alike.out) == (2, ""), command
+        assert all(one in alike.err for one in ids), command
     assert "corral ps --all" in admin("logs", "no-such-work").err
     assert admin("stop", *ids).code == 0
     for one in ids:

@@ -283,7 +283,11 @@ def _checked(answer: Answer) -> Answer:
 
 
 def _lower(response: http.client.HTTPResponse) -> dict[str, str]:
-    return {name.lower(): value for name, value in response.getheaders()}
+    """By name in lower case; of cookies there may be several, each with its attributes."""
+    headers = {name.lower(): value for name, value in response.getheaders()}
+    if cookies := response.headers.get_all("set-cookie"):
+        headers["set-cookie"] = "; ".join(cookies)
+    return headers
 
 
 def _wait_seconds(attempt: int, retry_after: str | None = None) -> float:

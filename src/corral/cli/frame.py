@@ -29,7 +29,7 @@ class Command(TyperCommand):
 class App(typer.Typer):
     """Makes such commands."""
 
-    def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:  # type: ignore[override]
+    def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:
         return super().command(name, **{"cls": Command, **options})
 
 

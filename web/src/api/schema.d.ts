@@ -14541,7 +14541,7 @@ export interface operations {
                 limit?: number;
                 /** @description Only of this organisation and below. */
                 organisation_id?: string | null;
-                /** @description In names of work and people; or an id. */
+                /** @description In names of work and people; or the beginning of an id. */
                 search?: string | null;
                 /** @description Only in these states. */
                 state?: components["schemas"]["State"][] | null;
@@ -15254,7 +15254,7 @@ export interface operations {
                 kind?: string[] | null;
                 /** @description Only of this organisation and below. */
                 organisation_id?: string | null;
-                /** @description In names of work and people; or an id. */
+                /** @description In names of work and people; or the beginning of an id. */
                 search?: string | null;
                 /** @description Only of this person. */
                 user_id?: string | null;
