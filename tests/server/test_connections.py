@@ -333,6 +333,24 @@ def test_a_client_that_does_not_read_is_dropped_and_little_is_kept_for_it(live: 
     assert is_answered(live)
 
 
+@pytest.mark.parametrize("path", ["/api/v1/events", "/healthz"])
+def test_what_is_sent_behind_requests_that_wait_is_not_kept(live: LiveCorral, path: str) -> None:
+    """Requests behind one that takes long, or very many of them: no more is read than there is room for."""
+    one = (
+        f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {live.local_token}\r\n\r\n".encode()
+    )
+    process = api_process(live)
+    before, sent, most = memory_kib(process), 0, 96 * 2**20
+    with connect(live) as greedy:
+        greedy.settimeout(SECONDS)
+        with contextlib.suppress(TimeoutError, ConnectionError):
+            while sent < most:  # the answers are not read, either
+                sent += greedy.send(one * 2000)
+        assert memory_kib(process) - before < 32 * 1024
+        assert sent < most
+    assert is_answered(live)
+
+
 def memory_kib(process: int) -> int:
     status = Path(f"/proc/{process}/status").read_text()
     return int(status.partition("VmRSS:")[2].split()[0])

@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import Any, cast
 
 import httptools
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
@@ -47,7 +48,35 @@ class Writing:
         return self._since is not None and now - self._since >= self._seconds
 
 
+class Reading(FlowControl):
+    """Reads no more from a client while what it has sent already waits for answers that come first."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        super().__init__(transport)
+        self._held = False
+        self._owed = False
+
+    def hold(self) -> None:
+        self._held = True
+        self.pause_reading()
+
+    def release(self) -> None:
+        self._held = False
+        if self._owed:
+            self._owed = False
+            self.resume_reading()
+
+    def resume_reading(self) -> None:
+        """Also asked for by whoever waits for a body that has come, or for the end of the connection."""
+        if self._held:
+            self._owed = True
+        else:
+            super().resume_reading()
+
+
 class Http(HttpToolsProtocol):
+    flow: Reading
+
     def __init__(self, *args: Any, connection: Connection, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._connection = connection
@@ -65,6 +94,7 @@ class Http(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.flow = Reading(transport)
         self._writing = Writing(transport, self._connection.limits.stalled_seconds)
         self._connection.speaker = self
 
@@ -87,7 +117,7 @@ class Http(HttpToolsProtocol):
             begun, self._begun_here = self._in_header, False
             if not self._feed(piece):
                 self._held = b""
-                return
+                break
             if begun and self._in_header and not self._begun_here:
                 self._header_bytes += len(piece)
             self._without_body += len(piece) if self._in_body else 0
@@ -95,6 +125,10 @@ class Http(HttpToolsProtocol):
                 self._refuse(
                     431, f"The header of a request has at most {MOST_HEADER_BYTES // 1024} KiB.", "Send less."
                 )
+        if self._held:
+            self.flow.hold()
+        else:
+            self.flow.release()
 
     def _feed(self, piece: bytes) -> bool:
         """False when this was the last that is read here."""
@@ -217,6 +251,7 @@ class Http(HttpToolsProtocol):
             self.cycle.disconnected = True  # the application hears of it as of a client that went away
             self.cycle.message_event.set()
         self._connection.wait()
+        self.flow.release()
         self.flow.resume_reading()
         self.transport.write(_problem(status, detail, remedy))
         if self.transport.can_write_eof():
