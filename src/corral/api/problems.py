@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 
+from corral.api.field_words import field_errors
 from corral.core.refusals import Conflict, FieldError, Invalid, Refusal, Unavailable
 
 MEDIA_TYPE = "application/problem+json"
@@ -96,44 +97,12 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    errors = [_field_error(item) for item in error.errors()[:20]]
+    errors = field_errors(error.errors()[:20])
     fields = ", ".join(dict.fromkeys(item.field for item in errors))
     refusal = Invalid(
         f"Not valid: {fields}.", "Correct the fields named below and send it again.", errors=errors
     )
     return refusal_response(refusal, _request_id(request))
-
-
-def _field_error(item: Any) -> FieldError:
-    # Positions inside broken JSON are numbers; what users sent is not repeated, it may be a secret or huge.
-    field = ".".join(str(part)[:60] for part in item["loc"])
-    message = str(item["msg"]).removeprefix("Value error, ")
-    if item["type"] == "json_invalid":
-        field, message = "body", str((item.get("ctx") or {}).get("error", message))
-    return FieldError(field, message, _remedy(item))
-
-
-def _remedy(item: Any) -> str:
-    kind, context = item["type"], item.get("ctx") or {}
-    match kind:
-        case "missing":
-            return "Give a value for it."
-        case "extra_forbidden":
-            return "Leave it out; it is not known here."
-        case "json_invalid":
-            return "Send a JSON document, with Content-Type: application/json."
-        case "enum" | "literal_error":
-            return f"Use one of: {context.get('expected', 'the values in the API description')}."
-        case "string_too_long" | "too_long":
-            return f"At most {context.get('max_length')}."
-        case "string_too_short" | "too_short":
-            return f"At least {context.get('min_length')}."
-        case "greater_than_equal":
-            return f"At least {context.get('ge')}."
-        case "less_than_equal":
-            return f"At most {context.get('le')}."
-        case _:
-            return "See the API description for what is allowed."
 
 
 _HTTP_REMEDIES = {

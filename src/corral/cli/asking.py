@@ -10,7 +10,16 @@ from typing import Any
 from corral.cli.refusals import CommandError
 from corral.core import quantities
 
-__all__ = ["command_of", "gpu_of", "name_of", "parameters_of", "resources_of", "secrets_of", "variables_of"]
+__all__ = [
+    "check_script",
+    "command_of",
+    "gpu_of",
+    "name_of",
+    "parameters_of",
+    "resources_of",
+    "secrets_of",
+    "variables_of",
+]
 
 USUAL_CPU = "1"
 USUAL_MEMORY = "2Gi"
@@ -21,6 +30,18 @@ def command_of(words: Sequence[str]) -> list[str]:
     if words and words[0].endswith(".py"):
         return ["python", *words]
     return [*words]
+
+
+def check_script(command: Sequence[str], here: Path) -> None:
+    """Refuses a script that does not go along, before anything is sent. Elsewhere than here it may exist."""
+    if command[:1] != ["python"] or len(command) < 2:
+        return
+    script = command[1]
+    if script.endswith(".py") and not Path(script).is_absolute() and not (here / script).is_file():
+        raise CommandError(
+            f"There is no file {script!r} in {here}.",
+            remedy="Check its name, or change into its directory. With --no-upload it is looked for there.",
+        )
 
 
 def name_of(command: Sequence[str]) -> str:

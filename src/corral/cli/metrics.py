@@ -8,13 +8,14 @@ from corral_sdk import encode
 from corral.cli.connection import connect, shown_time
 from corral.cli.frame import Json, new_app
 from corral.cli.output import print_json, print_table, say
+from corral.cli.work_names import find_workload
 
 app = new_app()
 
 
 @app.command()
 def metrics(
-    workload: Annotated[str, typer.Argument(metavar="ID", help="Id of the workload.")],
+    workload: Annotated[str, typer.Argument(metavar="WORK", help="Id, its beginning, or name.")],
     name: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this metric; repeat for several.")
     ] = None,
@@ -24,7 +25,10 @@ def metrics(
     as_json: Json = False,
 ) -> None:
     """Show what a workload reported with report(...): the last values, the lowest and the highest."""
-    found = connect().metrics.read(workload, name=name or None, points=points if as_json else 1)
+    client = connect()
+    found = client.metrics.read(
+        find_workload(client, workload), name=name or None, points=points if as_json else 1
+    )
     if as_json:
         print_json(encode(found))
         return

@@ -5,7 +5,7 @@ What is printed comes from others: all of it goes through `corral.cli.visible`.
 
 import io
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, BinaryIO, cast
 
 from corral.cli.visible import OutputFilter, TerminalBytes, json_text, plain
@@ -89,8 +89,11 @@ def clear_screen() -> None:
         sys.stdout.write("\033[H\033[2J")
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:
-    """A table; `empty` is what is said instead when there are no rows, and should teach the next step."""
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str, whole: Collection[str] = ()
+) -> None:
+    """A table; `empty` is what is said instead when there are no rows, and should teach the next step. On a
+    narrow terminal the columns in `whole` stay in one line."""
     from rich.table import Table
 
     listed = list(rows)
@@ -99,7 +102,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, emp
         return
     table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
     for column in columns:
-        table.add_column(plain(column), overflow="fold")
+        table.add_column(plain(column), overflow="fold", no_wrap=column in whole)
     for row in listed:
         table.add_row(*(_cell(value) for value in row))
     _show(table)

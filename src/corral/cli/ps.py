@@ -11,7 +11,7 @@ from corral.cli.connection import connect
 from corral.cli.frame import Json, new_app
 from corral.cli.names import find_organisation, find_user
 from corral.cli.output import print_json, print_table, say
-from corral.cli.work_words import SIMULATED, needs_words, since_words, waiting_words, where_words
+from corral.cli.work_words import SIMULATED, needs_words, short_ids, since_words, waiting_words, where_words
 
 app = new_app()
 
@@ -48,9 +48,10 @@ def ps(
         print_json(encode(items[:limit]))
         return
     columns = ("Id", "Name", *(("Whose",) if others else ()), "State", "Needs", "Where", "Age", "Why")
+    ids = short_ids(items[:limit])
     rows = (
         (
-            each.id,
+            ids[each.id],
             each.name,
             *((each.user.name,) if others else ()),
             each.state,
@@ -61,7 +62,7 @@ def ps(
         )
         for each in items[:limit]
     )
-    print_table(columns, rows, empty=_empty(ended or bool(state)))
+    print_table(columns, rows, empty=_empty(ended or bool(state)), whole=("Id", "State", "Age"))
     if any(each.simulated for each in items[:limit]):
         say(SIMULATED)
     if len(items) > limit:

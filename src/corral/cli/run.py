@@ -8,6 +8,7 @@ from corral_sdk import Client, Problem, encode
 
 from corral.cli import run_options as options
 from corral.cli.asking import (
+    check_script,
     command_of,
     name_of,
     parameters_of,
@@ -62,6 +63,8 @@ def run(
     Everything after the first word belongs to the command: corral run --gpu 8Gi train.py --epochs 3
     """
     words = command_of(command)
+    if upload and not home:
+        check_script(words, Path.cwd())
     document: dict[str, Any] = {
         "name": name or name_of(words),
         "command": words,

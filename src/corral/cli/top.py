@@ -12,7 +12,7 @@ from corral_sdk.models import Workload
 from corral.cli.connection import connect
 from corral.cli.frame import Json, new_app
 from corral.cli.output import clear_screen, print_json, print_table, say
-from corral.cli.work_words import SIMULATED, since_words, size_words
+from corral.cli.work_words import SIMULATED, short_ids, since_words, size_words
 
 app = new_app()
 
@@ -59,8 +59,9 @@ def top(
                 "Out",
                 "Runs",
             )
-            rows = [_row(each, now, everyone=everyone) for each, now in used]
-            print_table(columns, rows, empty="Nothing runs. What waits: corral ps")
+            ids = short_ids(work)
+            rows = [[ids[each.id], *_row(each, now, everyone=everyone)] for each, now in used]
+            print_table(columns, rows, empty="Nothing runs. What waits: corral ps", whole=("Id", "Runs"))
             if any(each.simulated for each, _ in used):
                 say(SIMULATED)
         if not watch:
@@ -85,7 +86,6 @@ def _row(work: Workload, used: dict[str, float | None], *, everyone: bool) -> li
     cores = "" if cpu is None else f"{cpu / 1000:.2f}"
     size = "" if memory is None else size_words(round(memory / _MIB))
     return [
-        work.id,
         work.name,
         *([work.user.name] if everyone else []),
         f"{cores or '-'} of {given.cpu_milli * work.replicas / 1000:g}",

@@ -3,13 +3,15 @@
 from typing import Annotated, Any
 
 import typer
-from corral_sdk import encode
+from corral_sdk import Client, encode
 from corral_sdk.models import UsageSum
 
 from corral.cli.connection import connect, instant, shown_time
 from corral.cli.frame import Json, new_app
-from corral.cli.names import find_organisation, find_user
+from corral.cli.names import find_organisation, find_user, is_id
 from corral.cli.output import bytes_output, print_json, print_table, say
+from corral.cli.queue_changes import find_queue
+from corral.cli.work_names import find_workload
 
 app = new_app(help="Who used how much: GPUs, cores and memory by the hour.")
 
@@ -29,8 +31,8 @@ def show_usage(
     org: Annotated[
         str | None, typer.Option(metavar="ORG", help="Of this organisation and all below it.")
     ] = None,
-    queue: Annotated[str | None, typer.Option(metavar="ID", help="Of this queue.")] = None,
-    workload: Annotated[str | None, typer.Option(metavar="ID", help="Of this workload.")] = None,
+    queue: Annotated[str | None, typer.Option(metavar="QUEUE", help="ORG, ORG@USER or id.")] = None,
+    workload: Annotated[str | None, typer.Option(metavar="WORK", help="Id, its beginning, or name.")] = None,
     everyone: Annotated[bool, typer.Option("--all", help="Of everyone whose usage you may see.")] = False,
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="From then on: 2026-11-15, 12h, 7d. [30 days]")
@@ -48,8 +50,8 @@ def show_usage(
     whose: dict[str, Any] = {
         "user": find_user(client, user).id if user else None,
         "organisation": find_organisation(client, org).id if org else None,
-        "queue": queue,
-        "workload": workload,
+        "queue": _queue_id(client, queue) if queue else None,
+        "workload": find_workload(client, workload) if workload else None,
     }
     if not everyone and not any(whose.values()):
         whose["user"] = client.me.get().id
@@ -76,6 +78,10 @@ def show_usage(
     print_table([*columns, "Amount", "Unit", "Model", "Outcome"], rows, empty=empty)
     if any(each.outcome == "lost" for each in sums.items):
         say("lost: work that an eviction undid; it is charged to nobody.")
+
+
+def _queue_id(client: Client, text: str) -> str:
+    return text if is_id(text, "q") else find_queue(client, client.queues.read(), text).id
 
 
 def _amount(one: UsageSum) -> tuple[str, str, str]:

@@ -1,6 +1,9 @@
 """How workloads are told of in a few words: what they need, how long ago, with what they ended."""
 
+import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from corral_sdk.models import Resources, Waiting, Workload, WorkloadDetail
 
@@ -10,6 +13,7 @@ __all__ = [
     "exit_code_of",
     "is_unplaced",
     "needs_words",
+    "short_ids",
     "since_words",
     "size_words",
     "waiting_words",
@@ -17,7 +21,20 @@ __all__ = [
 ]
 
 STOPPED = 128 + 15
+LEAST_ID = 11  # the kind, and the time to the millisecond
 SIMULATED = "Simulated GPUs: they schedule and meter; your code computes on the CPU."
+
+
+def short_ids(works: Sequence[Workload]) -> dict[str, str]:
+    """For a terminal: beginnings that tell them apart, which every command takes; elsewhere whole ids."""
+    ids = sorted(work.id for work in works)
+    if not sys.stdout.isatty():
+        return {each: each for each in ids}
+    alike = dict.fromkeys(ids, LEAST_ID)
+    for one, other in pairwise(ids):
+        shared = next((at for at, pair in enumerate(zip(one, other, strict=True)) if len({*pair}) > 1), 0) + 1
+        alike[one], alike[other] = max(alike[one], shared), max(alike[other], shared)
+    return {each: each[:length] for each, length in alike.items()}
 
 
 def where_words(work: Workload) -> str:
