@@ -45,7 +45,7 @@ def test_last_values_are_shown_with_lowest_and_highest(
     url = sqlite_url(live_corral.home / "corral.db")
     in_database(url, lambda transaction: record(transaction, reports))
     shown = admin("metrics", workload).out
-    assert ["loss", "1", "0", "2", "0.5", "0.25", "2", "2026-11-15", "09:00"] in [
+    assert ["loss", "1", "0", "2", "0.5", "0.25", "2", "2026-11-15", "09:00:00"] in [
         line.split() for line in shown.splitlines()
     ]
     assert "1 values were not taken" in shown

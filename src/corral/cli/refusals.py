@@ -117,12 +117,13 @@ def _lines(described: dict[str, Any], parameters: Sequence[Any]) -> list[str]:
 
 def _field_lines(errors: Sequence[Any], parameters: Sequence[Any], red: str, reset: str) -> list[str]:
     """What was typed wrong, option by option."""
-    lines = []
+    said = []
     for each in errors:
-        lines.append(f"{red}{plain(_where(each, parameters))}{reset}: {_text(each['message'])}")
+        line = f"{red}{plain(_where(each, parameters))}{reset}: {_text(each['message'])}"
         if each.get("remedy") and each["remedy"] not in each["message"]:
-            lines.append(f"  {_text(each['remedy'])}")
-    return lines
+            line += f"\n  {_text(each['remedy'])}"
+        said.append(line)
+    return list(dict.fromkeys(said))  # of a list, several may have the same fault
 
 
 def _where(error: Any, parameters: Sequence[Any]) -> str:
