@@ -114,7 +114,7 @@ def _words(item: Any) -> tuple[str, str]:
         case kind if kind.partition("_")[0] in _NO_KIND:
             return _NO_KIND[kind.partition("_")[0]], "See the API description for what is allowed."
         case _:
-            return _sentence(str(item["msg"]).removeprefix("Value error, ")), ""
+            return _sentence(str(item["msg"]).removeprefix("Value error, ")), "Correct it."
 
 
 def _choices(item: Any) -> list[str]:
