@@ -53,6 +53,9 @@ def test_pool_is_made_and_changed(admin: Corral, done: Done) -> None:
     assert (made["labels"], made["reservations"]) == ({"rack": name}, 2)
     changed = done("pool", "change", name, "--arrangement", "spreading", "--priority-across-queues")
     assert (changed["arrangement"], changed["priority_across_queues"]) == ("spreading", True)
+    caps = ("--most-grace-seconds", "900", "--most-retries", "3", "--most-replicas", "40")
+    capped = done("pool", "change", name, *caps)
+    assert [capped[f"most_{what}"] for what in ("grace_seconds", "retries", "replicas")] == [900, 3, 40]
     assert f"rack={name}" in admin("pool", "list").out
     assert "(all that are left)" in admin("pool", "list").out
     assert admin("pool", "create", "x", "--label", "nonsense").code == 1

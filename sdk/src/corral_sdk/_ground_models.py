@@ -67,6 +67,9 @@ class Pool:
     reservations: int
     topologies: tuple[PoolTopology, ...]
     least_strength: str
+    most_grace_seconds: int
+    most_retries: int
+    most_replicas: int
     nodes_count: int
     simulated: bool
     capacity: Capacity

@@ -36,6 +36,9 @@ class Pools(Resource):
         reservations: int = UNCHANGED,
         topologies: Sequence[PoolTopology] = UNCHANGED,
         least_strength: str = UNCHANGED,
+        most_grace_seconds: int = UNCHANGED,
+        most_retries: int = UNCHANGED,
+        most_replicas: int = UNCHANGED,
     ) -> Pool:
         """A pool of the nodes that carry the labels; what is left out is as usual."""
         body = given(
@@ -48,6 +51,9 @@ class Pools(Resource):
             reservations=reservations,
             topologies=topologies,
             least_strength=least_strength,
+            most_grace_seconds=most_grace_seconds,
+            most_retries=most_retries,
+            most_replicas=most_replicas,
         )
         return self._create(Pool, "pools", body=body)
 
@@ -63,6 +69,9 @@ class Pools(Resource):
         reservations: int = UNCHANGED,
         topologies: Sequence[PoolTopology] = UNCHANGED,
         least_strength: str = UNCHANGED,
+        most_grace_seconds: int = UNCHANGED,
+        most_retries: int = UNCHANGED,
+        most_replicas: int = UNCHANGED,
         generation: int | None = None,
     ) -> Pool:
         """Other labels move nodes into it and out of it."""
@@ -75,6 +84,9 @@ class Pools(Resource):
             reservations=reservations,
             topologies=topologies,
             least_strength=least_strength,
+            most_grace_seconds=most_grace_seconds,
+            most_retries=most_retries,
+            most_replicas=most_replicas,
         )
         return self._change("PATCH", Pool, "pools", pool_id, body=body, generation=generation)
 

@@ -39,6 +39,15 @@ _Strength = Annotated[
     str | None,
     typer.Option(metavar="HOW", help="Least isolation of slices: none, hook, driver, kernel, hardware."),
 ]
+_MostGrace = Annotated[
+    int | None, typer.Option(metavar="SECONDS", help="Longest grace_seconds that new work may ask for.")
+]
+_MostRetries = Annotated[
+    int | None, typer.Option(metavar="COUNT", help="Most retries that new work may ask for.")
+]
+_MostReplicas = Annotated[
+    int | None, typer.Option(metavar="COUNT", help="Most replicas that new work may ask for.")
+]
 
 
 @app.command("list")
@@ -78,6 +87,9 @@ def create(
     across: _Across = None,
     reservations: _Reservations = None,
     strength: _Strength = None,
+    most_grace_seconds: _MostGrace = None,
+    most_retries: _MostRetries = None,
+    most_replicas: _MostReplicas = None,
     as_json: Json = False,
 ) -> None:
     """Make a pool of the nodes that carry its labels."""
@@ -88,6 +100,7 @@ def create(
     if len(zones) != 1:
         raise CommandError("Which zone is meant is not clear.", remedy="Name it with --zone.")
     wanted = _wanted(arrangement, unit, across, reservations, strength)
+    wanted |= _caps(most_grace_seconds, most_retries, most_replicas)
     made = client.pools.create(zones[0].id, name, labels_of(label or ()), **wanted)
     if as_json:
         print_json(encode(made))
@@ -105,12 +118,16 @@ def change(
     across: _Across = None,
     reservations: _Reservations = None,
     strength: _Strength = None,
+    most_grace_seconds: _MostGrace = None,
+    most_retries: _MostRetries = None,
+    most_replicas: _MostReplicas = None,
     as_json: Json = False,
 ) -> None:
     """Change how work is placed in it, or which nodes are in it."""
     client = connect()
     found = find_pool(client, pool)
     wanted = _wanted(arrangement, unit, across, reservations, strength)
+    wanted |= _caps(most_grace_seconds, most_retries, most_replicas)
     if name is not None:
         wanted["name"] = name
     if label:
@@ -146,6 +163,14 @@ def _wanted(
         "reservations": reservations,
         "least_strength": strength,
     }
+    return _given(asked)
+
+
+def _caps(grace_seconds: int | None, retries: int | None, replicas: int | None) -> dict[str, Any]:
+    return _given({"most_grace_seconds": grace_seconds, "most_retries": retries, "most_replicas": replicas})
+
+
+def _given(asked: dict[str, Any]) -> dict[str, Any]:
     return {name: UNCHANGED if value is None else value for name, value in asked.items()}
 
 

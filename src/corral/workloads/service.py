@@ -16,6 +16,7 @@ from corral.queues import flavors
 from corral.queues.service import ensure_queue, may_use_numbers
 from corral.store.database import AnyRow, Transaction
 from corral.workloads import sight
+from corral.workloads.caps import pools_that_allow
 from corral.workloads.machine import Asked
 from corral.workloads.models import Acted, Action, Refused
 from corral.workloads.reasons import Because, Why
@@ -146,7 +147,7 @@ def definite(
 ) -> dict[str, Any]:
     """The document with everything in it that later decisions need: no default is looked up again."""
     resources, flavor = _resources(transaction, caller, spec, node)
-    pool_ids = _pool_ids(transaction, spec, zone_id)
+    pool_ids = pools_that_allow(transaction, spec, zone_id, _pool_ids(transaction, spec, zone_id))
     if resources.gpu is not None and resources.gpu.is_slice:
         _check_strength(transaction, zone_id, pool_ids)
     own = transaction.scalar(select(user.c.priority).where(user.c.id == caller.user_id))

@@ -21,9 +21,9 @@ from pydantic_core import CoreSchema
 from corral.api.models import Id, Input, storable, visible
 from corral.core import quantities
 from corral.core.workloads import DeviceRequest, Request
+from corral.zones.rules import LONGEST_GRACE_SECONDS, MOST_REPLICAS, MOST_RETRIES, USUAL_GRACE_SECONDS
 
 VERSION = 1
-MOST_REPLICAS = 1000
 LARGEST = 2**31 - 1
 
 
@@ -173,7 +173,12 @@ class WorkSpec(Input):
     )
     flavor: Word | None = Field(None, description="Its name or id; or give `resources`.")
     resources: Resources | None = None
-    replicas: int = Field(1, ge=1, le=MOST_REPLICAS, description="They start together, or not at all.")
+    replicas: int = Field(
+        1,
+        ge=1,
+        le=MOST_REPLICAS,
+        description="They start together, or not at all; pools say how many at most.",
+    )
     priority: int | None = Field(None, ge=1, le=5, description="Up to your own; left out: your own.")
     preemptible: bool = Field(
         True, description="May be suspended to give others their share; false stays within the guarantee."
@@ -181,9 +186,18 @@ class WorkSpec(Input):
     pools: list[Word] = Field([], max_length=20, description="In order of preference; empty for any.")
     time_limit_seconds: Seconds | None = Field(None, examples=[7200, "2h"])
     grace_seconds: int = Field(
-        30, ge=0, le=3600, description="Between being told to go and being ended.", examples=[30]
+        USUAL_GRACE_SECONDS,
+        ge=0,
+        le=LONGEST_GRACE_SECONDS,
+        description="Between being told to go and being ended; pools say how long at most.",
+        examples=[30],
     )
-    retries: int = Field(0, ge=0, le=100, description="How often it is tried again after it failed.")
+    retries: int = Field(
+        0,
+        ge=0,
+        le=MOST_RETRIES,
+        description="How often it is tried again after it failed; pools say how often at most.",
+    )
 
     @model_validator(mode="after")
     def _one_measure(self) -> Self:

@@ -10,7 +10,14 @@ from corral.api.pages import MOST
 from corral.core.nodes import NODE_LEVEL, Arrangement
 from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.core.text import hidden_character
-from corral.zones.rules import DeviceHealth
+from corral.zones.rules import (
+    LONGEST_GRACE_SECONDS,
+    MOST_REPLICAS,
+    MOST_RETRIES,
+    USUAL_CAPS,
+    USUAL_GRACE_SECONDS,
+    DeviceHealth,
+)
 
 OWN_LABELS = "corral."
 MOST_LABELS = 20
@@ -61,6 +68,9 @@ def _levels_once(topologies: list[PoolTopology]) -> list[PoolTopology]:
 Topologies = Annotated[list[PoolTopology], Field(max_length=8), AfterValidator(_levels_once)]
 Unit = Annotated[int, Field(ge=1, le=WHOLE_DEVICE_MILLI)]
 Reservations = Annotated[int, Field(ge=0, le=1000)]
+MostGrace = Annotated[int, Field(ge=USUAL_GRACE_SECONDS, le=LONGEST_GRACE_SECONDS)]
+MostRetries = Annotated[int, Field(ge=0, le=MOST_RETRIES)]
+MostReplicas = Annotated[int, Field(ge=1, le=MOST_REPLICAS)]
 
 
 class Capacity(Output):
@@ -87,6 +97,9 @@ class Pool(Output):
     reservations: int = Field(description="How many of the first that wait get a time nobody may push back.")
     topologies: list[PoolTopology]
     least_strength: Strength = Field(description="Isolation that slices here need at least.")
+    most_grace_seconds: int = Field(description="What one workload may ask for at most.", examples=[600])
+    most_retries: int = Field(description="What one workload may ask for at most.", examples=[10])
+    most_replicas: int = Field(description="What one workload may ask for at most.", examples=[256])
     nodes_count: int
     simulated: bool = Field(description="Some of its devices are simulated: they compute nothing.")
     capacity: Capacity
@@ -108,6 +121,9 @@ class NewPool(Input):
     reservations: Reservations = 0
     topologies: Topologies = Field(default_factory=list)
     least_strength: Strength = "none"
+    most_grace_seconds: MostGrace = USUAL_CAPS.grace_seconds
+    most_retries: MostRetries = USUAL_CAPS.retries
+    most_replicas: MostReplicas = USUAL_CAPS.replicas
 
 
 class PoolChange(Change):
@@ -119,6 +135,9 @@ class PoolChange(Change):
     reservations: Reservations | None = None
     topologies: Topologies | None = None
     least_strength: Strength | None = None
+    most_grace_seconds: MostGrace | None = Field(None, description="Holds for new work.")
+    most_retries: MostRetries | None = Field(None, description="Holds for new work.")
+    most_replicas: MostReplicas | None = Field(None, description="Holds for new work.")
 
 
 class Zone(Output):

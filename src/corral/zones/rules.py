@@ -1,7 +1,7 @@
-"""What devices and pools are, and the pure decision which pool a node is in."""
+"""What devices and pools are, and the pure decisions which pool a node is in and what a pool allows."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 
 
@@ -23,6 +23,29 @@ SLICE_STRENGTH = "none"
 def takes_slices(least_strength: str) -> bool:
     """Whether a pool that wants this much of slices takes those that there are."""
     return STRENGTHS.index(SLICE_STRENGTH) >= STRENGTHS.index(least_strength)
+
+
+# What a document may say at all; a pool allows less of it, and never less than a document that says nothing.
+LONGEST_GRACE_SECONDS = 3600
+MOST_RETRIES = 100
+MOST_REPLICAS = 1000
+USUAL_GRACE_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """How much of what others wait for one workload of a pool may ask for, as a new pool has it."""
+
+    grace_seconds: int = 600
+    retries: int = 10
+    replicas: int = 256
+
+    def exceeded(self, asked: "Caps") -> tuple[str, ...]:
+        """The fields of which it asks for more."""
+        return tuple(one.name for one in fields(self) if getattr(asked, one.name) > getattr(self, one.name))
+
+
+USUAL_CAPS = Caps()
 
 
 @dataclass(frozen=True, slots=True)

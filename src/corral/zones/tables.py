@@ -11,9 +11,11 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    text,
 )
 
 from corral.store.schema import Instant, identifier, json_value, metadata, ordered_string
+from corral.zones.rules import USUAL_CAPS
 
 NAME_LENGTH = 120
 DEVICE_ID_LENGTH = 120
@@ -48,6 +50,9 @@ pool = Table(
     Column("least_strength", String(10), nullable=False, comment="of isolation that slices here need"),
     Column("created_at", Instant, nullable=False),
     Column("generation", Integer, nullable=False),
+    Column("most_grace_seconds", Integer, nullable=False, server_default=text(str(USUAL_CAPS.grace_seconds))),
+    Column("most_retries", Integer, nullable=False, server_default=text(str(USUAL_CAPS.retries))),
+    Column("most_replicas", Integer, nullable=False, server_default=text(str(USUAL_CAPS.replicas))),
     UniqueConstraint("zone_id", "name"),
     CheckConstraint("arrangement IN ('packing', 'spreading')", name="arrangement"),
     CheckConstraint("unit_gpu_milli BETWEEN 1 AND 1000", name="unit_gpu_milli"),

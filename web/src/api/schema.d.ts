@@ -2913,6 +2913,21 @@ export interface components {
              */
             least_strength?: "none" | "hook" | "driver" | "kernel" | "hardware";
             /**
+             * Most Grace Seconds
+             * @default 600
+             */
+            most_grace_seconds?: number;
+            /**
+             * Most Replicas
+             * @default 256
+             */
+            most_replicas?: number;
+            /**
+             * Most Retries
+             * @default 10
+             */
+            most_retries?: number;
+            /**
              * Name
              * @example Vision Lab
              */
@@ -3419,6 +3434,24 @@ export interface components {
              */
             least_strength: "none" | "hook" | "driver" | "kernel" | "hardware";
             /**
+             * Most Grace Seconds
+             * @description What one workload may ask for at most.
+             * @example 600
+             */
+            most_grace_seconds: number;
+            /**
+             * Most Replicas
+             * @description What one workload may ask for at most.
+             * @example 256
+             */
+            most_replicas: number;
+            /**
+             * Most Retries
+             * @description What one workload may ask for at most.
+             * @example 10
+             */
+            most_retries: number;
+            /**
              * Name
              * @example dgx
              */
@@ -3464,6 +3497,21 @@ export interface components {
             } | null;
             /** Least Strength */
             least_strength?: ("none" | "hook" | "driver" | "kernel" | "hardware") | null;
+            /**
+             * Most Grace Seconds
+             * @description Holds for new work.
+             */
+            most_grace_seconds?: number | null;
+            /**
+             * Most Replicas
+             * @description Holds for new work.
+             */
+            most_replicas?: number | null;
+            /**
+             * Most Retries
+             * @description Holds for new work.
+             */
+            most_retries?: number | null;
             /** Name */
             name?: string | null;
             /** Priority Across Queues */
@@ -4544,7 +4592,7 @@ export interface components {
             flavor?: string | null;
             /**
              * Grace Seconds
-             * @description Between being told to go and being ended.
+             * @description Between being told to go and being ended; pools say how long at most.
              * @default 30
              * @example 30
              */
@@ -4611,14 +4659,14 @@ export interface components {
             priority?: number | null;
             /**
              * Replicas
-             * @description They start together, or not at all.
+             * @description They start together, or not at all; pools say how many at most.
              * @default 1
              */
             replicas?: number;
             resources?: components["schemas"]["Resources-Input"] | null;
             /**
              * Retries
-             * @description How often it is tried again after it failed.
+             * @description How often it is tried again after it failed; pools say how often at most.
              * @default 0
              */
             retries?: number;

@@ -20,7 +20,17 @@ interface Values {
   unit: number;
   reservations: number;
   priority_across_queues: boolean;
+  most_grace_seconds: number;
+  most_retries: number;
+  most_replicas: number;
 }
+
+const CAPS = [
+  { name: 'most_grace_seconds', min: 30, max: 3600 },
+  { name: 'most_retries', min: 0, max: 100 },
+  { name: 'most_replicas', min: 1, max: 1000 },
+] as const;
+const USUAL_CAPS = { most_grace_seconds: 600, most_retries: 10, most_replicas: 256 };
 
 /** How work is placed in a pool, and which nodes are in it. */
 export function PoolPanel({ pool, zoneId, editable, onClose }: { pool: Pool | null; zoneId: string; editable: boolean; onClose: () => void }) {
@@ -66,6 +76,11 @@ export function PoolPanel({ pool, zoneId, editable, onClose }: { pool: Pool | nu
         <Form.Item name="reservations" label={t('zones.reservations')} extra={t('zones.reservationsHint')}>
           <InputNumber min={0} max={1000} precision={0} style={{ width: '100%' }} />
         </Form.Item>
+        {CAPS.map(({ name, min, max }, index) => (
+          <Form.Item key={name} name={name} label={t(`zones.caps.${name}`)} extra={index === CAPS.length - 1 && t('zones.capsHint')} rules={[{ required: true, message: t('form.needed', { field: t(`zones.caps.${name}`) }) }]}>
+            <InputNumber min={min} max={max} precision={0} style={{ width: '100%' }} />
+          </Form.Item>
+        ))}
         <Form.Item name="priority_across_queues" valuePropName="checked">
           <Checkbox>{t('zones.acrossQueues')}</Checkbox>
         </Form.Item>
@@ -81,7 +96,18 @@ export function PoolPanel({ pool, zoneId, editable, onClose }: { pool: Pool | nu
 }
 
 function valuesOf(pool: Pool | null): Partial<Values> {
-  if (!pool) return { arrangement: 'packing', least_strength: 'none', unit: 1, reservations: 0, priority_across_queues: false };
-  const { name, labels, arrangement, least_strength, unit_gpu_milli, reservations, priority_across_queues } = pool;
-  return { name, labels: Object.entries(labels).map(([key, value]) => `${key}=${value}`).join('\n'), arrangement, least_strength, unit: unit_gpu_milli / 1000, reservations, priority_across_queues };
+  if (!pool) return { arrangement: 'packing', least_strength: 'none', unit: 1, reservations: 0, priority_across_queues: false, ...USUAL_CAPS };
+  const { name, labels, arrangement, least_strength, unit_gpu_milli, reservations, priority_across_queues, most_grace_seconds, most_retries, most_replicas } = pool;
+  return {
+    name,
+    labels: Object.entries(labels).map(([key, value]) => `${key}=${value}`).join('\n'),
+    arrangement,
+    least_strength,
+    unit: unit_gpu_milli / 1000,
+    reservations,
+    priority_across_queues,
+    most_grace_seconds,
+    most_retries,
+    most_replicas,
+  };
 }

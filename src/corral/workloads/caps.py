@@ -1,0 +1,51 @@
+"""How much of what others wait for new work asks for, and which pools allow it.
+
+Work that runs or waits already is never measured again: a cap that is lowered holds for new work.
+"""
+
+from sqlalchemy import select
+
+from corral.core.refusals import FieldError, Invalid
+from corral.store.database import Transaction
+from corral.workloads.spec import WorkSpec
+from corral.zones.rules import Caps
+from corral.zones.tables import pool
+
+_UNITS = {"grace_seconds": " s"}
+
+
+def pools_that_allow(
+    transaction: Transaction, spec: WorkSpec, zone_id: str, pool_ids: list[str]
+) -> list[str]:
+    """Those of the pools that it may use; [] is still any, when every pool of the zone allows it."""
+    asked = Caps(spec.grace_seconds, spec.retries, spec.replicas)
+    columns = pool.c.name, pool.c.most_grace_seconds, pool.c.most_retries, pool.c.most_replicas
+    rows = transaction.rows(select(pool.c.id, *columns).where(pool.c.zone_id == zone_id).order_by(pool.c.id))
+    known = {pool_id: (name, Caps(*caps)) for pool_id, name, *caps in rows}
+    usable = pool_ids or list(known)
+    allowing = [one for one in usable if not known[one][1].exceeded(asked)]
+    if not allowing:
+        raise _refusal([known[one] for one in usable], asked)
+    return pool_ids if len(allowing) == len(usable) else allowing
+
+
+def _refusal(usable: list[tuple[str, Caps]], asked: Caps) -> Invalid:
+    """In terms of the pool that comes nearest."""
+
+    def distance(one: tuple[str, Caps]) -> tuple[int, tuple[int, ...]]:
+        over = one[1].exceeded(asked)
+        return len(over), tuple(-getattr(one[1], field) for field in over)
+
+    name, caps = min(usable, key=distance)
+    who = f"The pool {name}"
+    if len(usable) > 1:
+        who = f"No pool that it may use allows all that it asks for; {name}"
+    errors = [
+        FieldError(
+            f"body.{field}",
+            f"{who} allows at most {getattr(caps, field)}{_UNITS.get(field, '')}.",
+            "Ask for less; whoever manages zones can raise it.",
+        )
+        for field in caps.exceeded(asked)
+    ]
+    return Invalid(errors[0].message, errors[0].remedy, errors=errors)
