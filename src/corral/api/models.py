@@ -14,6 +14,7 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationInfo,
+    field_validator,
 )
 
 from corral.core.ids import PATTERN
@@ -30,9 +31,14 @@ class Output(BaseModel):
 
 
 class Input(BaseModel):
-    """What the API takes: unknown fields are named and refused."""
+    """What the API takes: unknown fields are named and refused, and so is text that cannot be stored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*")
+    @classmethod
+    def _storable(cls, value: Any) -> Any:
+        return storable(value) if isinstance(value, str) else value
 
 
 class Change(Input):

@@ -22,7 +22,7 @@ router = APIRouter(prefix="/workloads", tags=["workloads"])
 Actor = Annotated[Caller, Requires(Permission.WORKLOADS_RUN, Permission.WORKLOADS_MANAGE)]
 
 
-Kinds = Annotated[list[str] | None, Query(alias="kind", max_length=10, description="Only of these kinds.")]
+Kinds = Annotated[list[Search] | None, Query(alias="kind", max_length=10, description="Only of these kinds.")]
 OfUser = Annotated[Id | None, Query(alias="user_id", description="Only of this person.")]
 OfOrganisation = Annotated[
     Id | None, Query(alias="organisation_id", description="Only of this organisation and below.")

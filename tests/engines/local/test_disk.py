@@ -84,6 +84,23 @@ MAPPED = UNLINKED.replace(
     "import mmap\nview = mmap.mmap(os.open(f'/proc/self/fd/{data.fileno()}', os.O_RDWR), 30 * 2**20)\n"
     'data.close()\nos.closerange(3, 100)\nprint("written"',
 )
+# Each hides the descriptor from who looks at the descriptors of a process.
+LEADER_GONE = """
+import ctypes, threading
+def hold():
+    {unlinked}
+threading.Thread(target=hold).start()
+ctypes.CDLL(None).syscall(60 if __import__("os").uname().machine == "x86_64" else 93, 0)
+""".replace("{unlinked}", UNLINKED.strip().replace("\n", "\n    "))
+OWN_TABLE = """
+import ctypes, threading
+def hold():
+    assert ctypes.CDLL(None).unshare(0x400) == 0  # CLONE_FILES
+    {unlinked}
+thread = threading.Thread(target=hold)
+thread.start()
+thread.join()
+""".replace("{unlinked}", UNLINKED.strip().replace("\n", "\n    "))
 MANY = """
 import os, time
 for number in range(600):
@@ -107,6 +124,13 @@ async def test_deleted_file_that_is_still_open_counts() -> None:
 async def test_deleted_file_that_is_only_mapped_counts() -> None:
     async with local_place(disk_look_seconds=0.1) as local:
         ended = await local.finish(local.sized("a", "python3", "-c", MAPPED, disk_mib=20))
+        assert "deleted and still open" in ended.detail, await local.output("a")
+
+
+@pytest.mark.parametrize("script", [LEADER_GONE, OWN_TABLE], ids=["leader-gone", "own-table"])
+async def test_deleted_file_that_one_thread_keeps_open_counts(script: str) -> None:
+    async with local_place(disk_look_seconds=0.1) as local:
+        ended = await local.finish(local.sized("a", "python3", "-c", script, disk_mib=20))
         assert "deleted and still open" in ended.detail, await local.output("a")
 
 

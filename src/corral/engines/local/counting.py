@@ -8,9 +8,10 @@ import os
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cmp_to_key
 from pathlib import Path
 
-from corral.engines.local import user_files
+from corral.engines.local import kernel, user_files
 
 _BLOCK_BYTES = 512
 _TRIES = 3  # of counting a tree whose directories are moved meanwhile
@@ -89,11 +90,26 @@ def unnamed_bytes(processes: Iterable[int], devices: set[int], most: int | None 
 
 
 def _open_places(process: int) -> Iterable[str]:
-    with os.scandir(f"/proc/{process}/fd") as entries:
-        yield from (entry.path for entry in entries)
-    for line in Path(f"/proc/{process}/maps").read_bytes().splitlines():
-        if line.endswith(_DELETED):
-            yield f"/proc/{process}/map_files/{line.split(b' ', 1)[0].decode()}"
+    """As its threads have them: the first one may have ended, and each may have descriptors of its own."""
+    maps = b""
+    for thread in _threads_apart(process):
+        with contextlib.suppress(OSError), os.scandir(f"/proc/{thread}/fd") as entries:
+            yield from (entry.path for entry in entries)
+        if not maps:  # the memory is the same for all that are not over
+            with contextlib.suppress(OSError):
+                maps = Path(f"/proc/{thread}/maps").read_bytes()
+            for line in maps.splitlines():
+                if line.endswith(_DELETED):
+                    yield f"/proc/{thread}/map_files/{line.split(b' ', 1)[0].decode()}"
+
+
+def _threads_apart(process: int) -> Iterable[int]:
+    """One thread for each table of descriptors."""
+    threads = [int(task.name) for task in Path(f"/proc/{process}/task").iterdir()]
+    threads.sort(key=cmp_to_key(kernel.compare_descriptors))
+    for before, thread in zip([0, *threads], threads, strict=False):
+        if before == 0 or kernel.compare_descriptors(before, thread) != 0:
+            yield thread
 
 
 def devices_of(paths: Iterable[str | None]) -> set[int]:
