@@ -25,7 +25,6 @@ class Installation:
     """An installation from its first start on, as `corral up` makes it."""
 
     def __init__(self, settings: Settings, database: Database, passwords: Passwords) -> None:
-        settings.home.mkdir(mode=0o700)
         self.settings, self.database, self._passwords = settings, database, passwords
 
     async def start(self) -> Prepared:

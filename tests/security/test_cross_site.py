@@ -96,19 +96,23 @@ async def test_no_answer_allows_another_origin_to_read_it(admin: ApiClient) -> N
         assert not [name for name in answer.headers if name.startswith("access-control-")]
 
 
-def only_cookie(answer: httpx2.Response) -> tuple[str, dict[str, str]]:
-    (header,) = answer.headers.get_list("set-cookie")
-    ((name, morsel),) = SimpleCookie(header).items()
-    return name, {key: str(value) for key, value in morsel.items() if value}
+def cookies(answer: httpx2.Response) -> dict[str, dict[str, str]]:
+    """The flags of each cookie that an answer sets, by its name."""
+    return {
+        name: {key: str(value) for key, value in morsel.items() if value}
+        for header in answer.headers.get_list("set-cookie")
+        for name, morsel in SimpleCookie(header).items()
+    }
 
 
 async def test_cookie_under_tls_cannot_be_read_or_planted_by_others(visitor: ApiClient) -> None:
-    name, flags = only_cookie(await visitor.post("/session", LOGIN))
-    assert name == "__Host-corral_session"
-    assert flags["path"] == "/"
-    assert flags["samesite"].lower() == "strict"
-    assert {"secure", "httponly"} <= flags.keys()
-    assert "domain" not in flags  # the __Host- prefix forbids it
+    given = cookies(await visitor.post("/session", LOGIN))
+    assert given.keys() == {"__Host-corral_session", "__Host-corral_device"}
+    for flags in given.values():
+        assert flags["path"] == "/"
+        assert flags["samesite"].lower() == "strict"
+        assert {"secure", "httponly"} <= flags.keys()
+        assert "domain" not in flags  # the __Host- prefix forbids it
 
 
 async def test_cookie_on_loopback_is_one_that_every_browser_keeps(
@@ -120,20 +124,22 @@ async def test_cookie_on_loopback_is_one_that_every_browser_keeps(
     app = create_app(Parts(settings, database, Keyring.open(tmp_path / "keyring"), machine, passwords))
     transport = httpx2.ASGITransport(app=app)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8123") as client:
-        name, flags = only_cookie(await client.post("/api/v1/session", json=LOGIN))
+        given = cookies(await client.post("/api/v1/session", json=LOGIN))
         assert (await client.get("/api/v1/session")).status_code == 200
-    assert name == "corral_session_8123"
-    assert "httponly" in flags
-    assert flags["samesite"].lower() == "strict"
-    assert "secure" not in flags
-    assert "domain" not in flags
+    assert given.keys() == {"corral_session_8123", "corral_device_8123"}
+    for flags in given.values():
+        assert "httponly" in flags
+        assert flags["samesite"].lower() == "strict"
+        assert "secure" not in flags
+        assert "domain" not in flags
 
 
 async def test_sign_out_ends_the_session_and_takes_the_cookie(admin: ApiClient) -> None:
     cookie = dict(admin.http.cookies)
     answer = await admin.delete("/session")
     assert answer.status_code == 204
-    assert only_cookie(answer)[1]["max-age"] == "0"
+    (flags,) = cookies(answer).values()
+    assert flags["max-age"] == "0"
     admin.http.cookies.update(cookie)
     assert (await admin.get("/session")).status_code == 401
 

@@ -76,7 +76,12 @@ class Browser:
         body = {"provider": "local", "name": name, "password": password}
         answer = self.http.post("/api/v1/session", json=body)
         if answer.is_success:
-            (self.cookie,) = SimpleCookie(answer.headers["set-cookie"]).values()
+            (self.cookie,) = (
+                morsel
+                for header in answer.headers.get_list("set-cookie")
+                for name, morsel in SimpleCookie(header).items()
+                if "session" in name
+            )
             self.http.headers["Cookie"] = f"{self.cookie.key}={self.cookie.value}"
             self.http.headers["X-CSRF-Token"] = answer.json()["csrf_token"]
         return answer

@@ -35,6 +35,7 @@ _WORDS = {
     "409": "In conflict with what is there.",
     "412": "Changed by someone else meanwhile.",
     "413": "The request is too large.",
+    "415": "The kind of content is not known here.",
     "422": "The input is not valid.",
     "428": "If-Match is missing.",
     "429": "Too many tries.",
@@ -91,11 +92,14 @@ def _complete(operation: dict[str, Any], route: APIRoute, method: str) -> None:
     if "{" in route.path or method in {"POST", "PUT", "PATCH", "GET"}:
         statuses.add("404")
     if method in {"POST", "PUT", "PATCH", "DELETE"}:
-        statuses |= {"403", "409", "413"}
+        statuses |= {"403", "409", "413", "429"}
+    body = operation.get("requestBody", {}).get("content", {})
+    if body and "application/json" not in body:
+        statuses.add("415")
     if any(parameter.get("name") == "if-match" for parameter in operation.get("parameters", ())):
         statuses |= {"412", "428"}
     if method == "POST":
-        statuses |= {"401", "429"}
+        statuses.add("401")
     responses = operation["responses"]
     for status in sorted(statuses):
         if status == "422" or status not in responses:
