@@ -124,6 +124,20 @@ def test_change_that_cannot_be_is_refused_in_words(
     assert says in refused.err
 
 
+def test_flavor_that_fits_on_no_node_is_made_with_a_warning(admin: Corral, done: Done, lab: str) -> None:
+    name = f"huge-{next(numbers)}"
+    created = admin("flavor", "create", name, "--cpu", "1", "--memory", "1Gi", "--gpu", "999", "--org", lab)
+    told = f"{name}: Fits on no node: it asks for 999 GPUs on one node, and "
+    assert (created.code, told in created.err) == (0, True), created.err
+    assert told in admin("flavor", "list").err
+    (kept,) = (one for one in done("flavor", "list") if one["name"] == name)
+    assert (kept["lack"]["kind"], kept["lack"]["asked"]) == ("devices", 999)
+    fits = admin("flavor", "change", name, "--gpu", "0")
+    assert (fits.code, fits.err) == (0, "")
+    done("flavor", "delete", name, "--yes")
+    assert name not in admin("flavor", "list").err
+
+
 def test_flavors_are_made_changed_and_deleted(admin: Corral, done: Done, lab: str) -> None:
     name = f"slice-{next(numbers)}"
     made = done("flavor", "create", name, "--cpu", "500m", "--memory", "4Gi", "--gpu", "8Gi", "--org", lab)

@@ -1,11 +1,15 @@
 """Flavors over HTTP: what they can be made of, who may use and change them."""
 
+from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from tests.campus import ADMINISTRATOR, Campus, made, refused
-from tests.zones.machines import machine, see
+from tests.zones.machines import GPU_MIB, machine, see
 
 SMALL = {"cpu_milli": 2000, "memory_mib": 4096}
+NO_ROOM = "Fits on no node: it asks for 12 GPUs on one node, and the largest node has 8."
 
 
 async def named(campus: Campus, **where: str) -> dict[str, Any]:
@@ -57,6 +61,64 @@ async def test_flavor_is_made_of_whole_gpus_or_of_one_kind_of_slice(campus: Camp
         ({"name": "x", "organisation_ids": []}, 422, "body.organisation_ids"),
     ):
         refused(await campus.admin.post("/flavors", {**everyone, **body}), status, None, field)
+
+
+async def test_flavor_that_fits_on_no_node_is_made_and_says_so(campus: Campus) -> None:
+    await campus.database.write(see, machine("small", 4), machine("big", 8))
+    new = {"name": "a-dozen", "gpu": {"count": 12}, "organisation_ids": [campus.root], **SMALL}
+    one = made(await campus.admin.post("/flavors", new))
+    lack = {"kind": "devices", "asked": 12, "most": 8, "names": [], "sentence": NO_ROOM}
+    assert one["lack"] == lack
+    path = f"/flavors/{one['id']}"
+    assert made(await campus.admin.get(path))["lack"] == lack
+    assert [name for name, each in (await named(campus)).items() if each["lack"]] == ["a-dozen"]
+    # A larger node joins: nobody has to change the flavor.
+    await campus.database.write(see, machine("small", 4), machine("big", 8), machine("huge", 16))
+    assert made(await campus.admin.get(path))["lack"] is None
+    changed = made(await campus.admin.patch(path, {"gpu": {"count": 17}}, match="*"))
+    assert (changed["lack"]["asked"], changed["lack"]["most"]) == (17, 16)
+
+
+async def test_flavors_that_fit_on_no_node_come_last(campus: Campus) -> None:
+    await campus.database.write(see, machine())
+    new = {"name": "cpu-huge", "organisation_ids": [campus.root], "cpu_milli": 65_000, "memory_mib": 1024}
+    made(await campus.admin.post("/flavors", new))
+    assert list(await named(campus)) == ["cpu-small", "cpu-large", "gpu-8g", "gpu-1", "gpu-8", "cpu-huge"]
+    await campus.database.write(see, machine(), replace(machine("wide"), cpu_milli=128_000))
+    assert list(await named(campus)) == ["cpu-small", "cpu-large", "cpu-huge", "gpu-8g", "gpu-1", "gpu-8"]
+
+
+@pytest.mark.parametrize(
+    ("asks", "kind", "asked", "most"),
+    [
+        ({"cpu_milli": 64_001}, "cpu_milli", 64_001, 64_000),
+        ({"memory_mib": 512 * 1024 + 1}, "memory_mib", 512 * 1024 + 1, 512 * 1024),
+        ({"gpu": {"models": ["B200"]}}, "models", 0, 0),
+        ({"gpu": {"memory_mib": GPU_MIB + 1}}, "slice_mib", GPU_MIB + 1, GPU_MIB),
+        ({"gpu": {"profile": "1g.10gb"}}, "profile", 0, 0),
+        ({"gpu": {"count": 2}, "cpu_milli": 96_000}, "combined", 0, 0),
+        ({"gpu": {"count": 2}}, None, 0, 0),
+    ],
+)
+async def test_lack_of_a_flavor_says_what_no_node_has(
+    campus: Campus, asks: dict[str, Any], kind: str | None, asked: int, most: int
+) -> None:
+    nodes = [machine("gpus", 2)]
+    if kind == "combined":
+        nodes.append(replace(machine("cpus", 0), cpu_milli=128_000))
+    await campus.database.write(see, *nodes)
+    new = {"name": "f", "organisation_ids": [campus.root], **SMALL, **asks}
+    lack = made(await campus.admin.post("/flavors", new))["lack"]
+    assert (lack and (lack["kind"], lack["asked"], lack["most"])) == (kind and (kind, asked, most))
+
+
+async def test_lost_and_cordoned_nodes_count_for_flavors(campus: Campus) -> None:
+    await campus.database.write(see, machine("small", 4), machine("big", 8))
+    nodes = {one["name"]: one["id"] for one in made(await campus.admin.get("/nodes"))["items"]}
+    made(await campus.admin.patch(f"/nodes/{nodes['big']}", {"cordoned": True}, match="*"))
+    assert (await named(campus))["gpu-8"]["lack"] is None
+    await campus.database.write(see, machine("small", 4))
+    assert (await named(campus))["gpu-8"]["lack"] is None, "it is lost, and may come back"
 
 
 async def test_gpu_can_be_taken_out_of_a_flavor(campus: Campus) -> None:

@@ -237,7 +237,20 @@ class FlavorPlace:
 
 
 @dataclass(frozen=True)
+class FlavorLack:
+    """What a flavor asks for that no node has."""
+
+    kind: str
+    asked: int
+    most: int
+    names: tuple[str, ...]
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Flavor:
+    """`lack` says why it fits on no node; None where it fits."""
+
     id: str
     name: str
     description: str
@@ -248,5 +261,6 @@ class Flavor:
     preset: bool
     organisations: tuple[FlavorPlace, ...]
     may_change: bool
+    lack: FlavorLack | None
     created_at: datetime
     generation: int

@@ -10,7 +10,7 @@ from corral_sdk.models import Flavor
 from corral.cli.connection import ask_name, connect
 from corral.cli.frame import Json, Yes, new_app
 from corral.cli.names import find_organisation, one_of
-from corral.cli.output import print_json, print_table, say
+from corral.cli.output import print_json, print_table, say, warn
 from corral.cli.quantities import amount, gpu_request, shown, shown_gpu
 from corral.cli.refusals import CommandError
 
@@ -59,6 +59,8 @@ def list_flavors(
     )
     columns = ("Name", "CPUs", "Memory", "GPUs", "For", "Enabled", "Description")
     print_table(columns, rows, empty="There is no flavor. Make one: corral flavor create --help")
+    for each in flavors:
+        _warn_of_lack(each)
 
 
 @app.command()
@@ -87,6 +89,7 @@ def create(
         print_json(encode(made))
     else:
         say(f"Created the flavor {made.name} ({made.id}).")
+    _warn_of_lack(made)
 
 
 @app.command()
@@ -125,6 +128,7 @@ def change(
         print_json(encode(changed))
     else:
         say(f"Changed the flavor {changed.name}.")
+    _warn_of_lack(changed)
 
 
 @app.command()
@@ -154,3 +158,8 @@ def _places(client: Client, texts: list[str] | None) -> list[str]:
     if not texts:
         return [find_organisation(client, None).id]
     return [find_organisation(client, text).id for text in texts]
+
+
+def _warn_of_lack(flavor: Flavor) -> None:
+    if flavor.lack is not None:
+        warn(f"{flavor.name}: {flavor.lack.sentence} Work with it is infeasible until nodes change.")

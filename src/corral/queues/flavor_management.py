@@ -4,7 +4,7 @@ Whoever may manage flavors on every organisation that may use one may change it:
 for itself and leaves those of the whole installation alone.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import delete, insert, select, update
@@ -14,17 +14,24 @@ from corral.api.problems import conflict
 from corral.api.versions import Expected
 from corral.audit.record import Subject, record
 from corral.core.ids import Kind, new_id
+from corral.core.nodes import Node as Machine
 from corral.core.permissions import Permission
 from corral.core.refusals import NotFound
 from corral.core.scopes import contains
+from corral.core.workloads import Request
 from corral.events.record import publish
 from corral.identity.lookups import Node, find_node, root_of
 from corral.identity.tables import organisation
 from corral.queues.flavor_rules import settled_mode, size_of
-from corral.queues.models import Flavor, FlavorChange, FlavorGpu, FlavorPlace, Flavors, NewFlavor
+from corral.queues.flavors import facts_of
+from corral.queues.models import Flavor, FlavorChange, FlavorGpu, FlavorLack, FlavorPlace, Flavors, NewFlavor
 from corral.queues.tables import flavor, flavor_organisation
+from corral.scheduling.explain import lacking
+from corral.scheduling.lacks import lack_of_one
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import JsonObject
+from corral.zones.service import local_zone
+from corral.zones.snapshot import shapes
 
 FLAVOR = "flavor"
 
@@ -45,6 +52,7 @@ def list_flavors(transaction: Transaction, caller: Caller, organisation_id: str 
         scopes = [find_node(transaction, caller, organisation_id, Permission.FLAVORS_READ).path]
     whole = organisation_id is None
     root, places = root_of(transaction), _places(transaction)
+    nodes = shapes(transaction, local_zone(transaction).id)
     shown = []
     for row in transaction.rows(select(flavor)):
         given = places.get(row.id, [])
@@ -54,8 +62,8 @@ def list_flavors(transaction: Transaction, caller: Caller, organisation_id: str 
             for scope in scopes
         )
         if fits or (whole and caller.may(Permission.FLAVORS_MANAGE, root.path)):
-            shown.append(_flavor(row, caller, given, root))
-    return Flavors(items=sorted(shown, key=lambda one: (*size_of(one.gpu), one.cpu_milli, one.name)))
+            shown.append(_flavor(row, caller, given, root, nodes))
+    return Flavors(items=sorted(shown, key=_order))
 
 
 def get_flavor(transaction: Transaction, caller: Caller, flavor_id: str) -> Flavor:
@@ -195,7 +203,26 @@ def _gpu_columns(gpu: FlavorGpu | None) -> JsonObject:
     }
 
 
-def _flavor(row: AnyRow, caller: Caller, given: list[_Place], root: Node) -> Flavor:
+def _order(one: Flavor) -> tuple[object, ...]:
+    """What can run first, and the smaller before the larger."""
+    return one.lack is not None, *size_of(one.gpu), one.cpu_milli, one.name
+
+
+def _lack(row: AnyRow, nodes: Sequence[Machine]) -> FlavorLack | None:
+    facts = facts_of(row)
+    lack = lack_of_one(Request(facts.cpu_milli, facts.memory_mib, facts.devices), nodes)
+    if lack is None:
+        return None
+    return FlavorLack(
+        kind=lack.kind.value,
+        asked=lack.asked,
+        most=lack.most,
+        names=list(lack.names),
+        sentence=f"Fits on no node: {lacking(lack)}.",
+    )
+
+
+def _flavor(row: AnyRow, caller: Caller, given: list[_Place], root: Node, nodes: Sequence[Machine]) -> Flavor:
     gpu = None
     if row.gpu_count:
         gpu = FlavorGpu(
@@ -223,6 +250,7 @@ def _flavor(row: AnyRow, caller: Caller, given: list[_Place], root: Node) -> Fla
             if caller.may(Permission.FLAVORS_READ, place.path)
         ],
         may_change=all(caller.may(Permission.FLAVORS_MANAGE, path) for path in paths),
+        lack=_lack(row, nodes),
         created_at=row.created_at,
         generation=row.generation,
     )

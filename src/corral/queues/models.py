@@ -182,6 +182,18 @@ class FlavorPlace(Output):
     name: str
 
 
+class FlavorLack(Output):
+    """What a flavor asks for that no node has."""
+
+    kind: str = Field(examples=["devices"])
+    asked: int = Field(examples=[6])
+    most: int = Field(description="That one node has.", examples=[4])
+    names: list[str] = Field(description="Models, the MIG profile or taints, where they decide.")
+    sentence: str = Field(
+        examples=["Fits on no node: it asks for 6 GPUs on one node, and the largest node has 4."]
+    )
+
+
 class Flavor(Output):
     id: str = Field(examples=["f01k9x3v7qzt8m2c4w6d0ef"])
     name: str = Field(examples=["gpu-8g"])
@@ -195,12 +207,18 @@ class Flavor(Output):
         description="Who may use it, with all below them; as far as you may see."
     )
     may_change: bool
+    lack: FlavorLack | None = Field(
+        description="Why work with it can never run: it fits on no node, lost and cordoned ones counted."
+        " null: it fits."
+    )
     created_at: Instant
     generation: int
 
 
 class Flavors(Output):
-    items: list[Flavor] = Field(description="Without GPUs first, the smaller before the larger.")
+    items: list[Flavor] = Field(
+        description="Without GPUs first, the smaller before the larger; what fits on no node last."
+    )
 
 
 class NewFlavor(Input):

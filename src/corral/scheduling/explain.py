@@ -91,7 +91,7 @@ def sentence(reason: Reason, now: int) -> str:
 def never(reason: Reason, lack: Lack | None) -> str:
     """Why work cannot run even alone: the end of "can never run because", with what it asks for."""
     if lack is not None:
-        return _lack(lack)
+        return lacking(lack)
     match reason.kind:
         case ReasonKind.LIMIT:
             asked, bound = _amount(reason, reason.asked), _amount(reason, reason.bound)
@@ -110,7 +110,8 @@ def never(reason: Reason, lack: Lack | None) -> str:
             return sentence(reason, 0)
 
 
-def _lack(lack: Lack) -> str:
+def lacking(lack: Lack) -> str:
+    """What it asks for, and what there is."""
     names = " or ".join(lack.names)
     kind = f"{names} GPU" if names else "GPU"
     match lack.kind:

@@ -27,6 +27,12 @@ def lack_of(request: Request, asked: int, placed: int, nodes: Sequence[Node]) ->
     return Lack(LackKind.REPLICAS, asked, placed)
 
 
+def lack_of_one(request: Request, nodes: Sequence[Node]) -> Lack | None:
+    """Why not even one such replica finds room on any of empty `nodes`; None where it does."""
+    lack = lack_of(request, 1, 0, nodes)
+    return None if lack.kind is LackKind.REPLICAS else lack
+
+
 def _devices(wanted: RequestClass, nodes: Sequence[Node]) -> Iterator[Lack]:
     asked = wanted.request.devices
     if asked is None:

@@ -4,7 +4,7 @@ Pools are named by their ids and hold the nodes that are theirs in the tables; n
 the engine names them.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +76,34 @@ def pools_and_nodes(
             if _is_dormant(row, devices.get(row.id, ()))
         ),
     )
+
+
+def shapes(transaction: Transaction, zone_id: str) -> tuple[Node, ...]:
+    """One empty node, without a name, of each kind that the zone has: what work could ever be placed on.
+
+    Nodes that are lost or cordoned count, and so do faulty devices: they may come back.
+    """
+    pools = transaction.rows(select(pool.c.id, pool.c.least_strength).where(pool.c.zone_id == zone_id))
+    slicing = {row.id for row in pools if takes_slices(row.least_strength)}
+    devices: dict[str, list[Device]] = {}
+    for row in transaction.rows(
+        select(node.c.pool_id, device)
+        .join(node, node.c.id == device.c.node_id)
+        .where(node.c.zone_id == zone_id, device.c.health != DeviceHealth.OFFLINE)
+        .order_by(device.c.node_id, device.c.model, device.c.mode, device.c.memory_mib)
+    ):
+        devices.setdefault(row.node_id, []).append(_device(row, slices=row.pool_id in slicing))
+    c = node.c
+    found: dict[Hashable, Node] = {}
+    for row in transaction.rows(
+        select(c.id, c.cpu_milli, c.memory_mib, c.pods, c.taints).where(c.zone_id == zone_id)
+    ):
+        there, taints = tuple(devices.get(row.id, ())), tuple(row.taints)
+        kinds = tuple(each.kind for each in there)
+        found[row.cpu_milli, row.memory_mib, row.pods, taints, kinds] = Node(
+            "", row.cpu_milli, row.memory_mib, row.pods, there, taints=taints
+        )
+    return tuple(found.values())
 
 
 def _is_dormant(row: AnyRow, devices: Iterable[AnyRow]) -> bool:

@@ -2176,6 +2176,8 @@ export interface components {
              * @example f01k9x3v7qzt8m2c4w6d0ef
              */
             id: string;
+            /** @description Why work with it can never run: it fits on no node, lost and cordoned ones counted. null: it fits. */
+            lack: components["schemas"]["FlavorLack"] | null;
             /** May Change */
             may_change: boolean;
             /** Memory Mib */
@@ -2255,6 +2257,38 @@ export interface components {
              */
             profile?: string | null;
         };
+        /**
+         * FlavorLack
+         * @description What a flavor asks for that no node has.
+         */
+        FlavorLack: {
+            /**
+             * Asked
+             * @example 6
+             */
+            asked: number;
+            /**
+             * Kind
+             * @example devices
+             */
+            kind: string;
+            /**
+             * Most
+             * @description That one node has.
+             * @example 4
+             */
+            most: number;
+            /**
+             * Names
+             * @description Models, the MIG profile or taints, where they decide.
+             */
+            names: string[];
+            /**
+             * Sentence
+             * @example Fits on no node: it asks for 6 GPUs on one node, and the largest node has 4.
+             */
+            sentence: string;
+        };
         /** FlavorPlace */
         FlavorPlace: {
             /** Id */
@@ -2266,7 +2300,7 @@ export interface components {
         Flavors: {
             /**
              * Items
-             * @description Without GPUs first, the smaller before the larger.
+             * @description Without GPUs first, the smaller before the larger; what fits on no node last.
              */
             items: components["schemas"]["Flavor"][];
         };
