@@ -3,10 +3,11 @@ import { createElement } from 'react';
 import { renderToString } from 'react-dom/server';
 import { initReactI18next } from 'react-i18next';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Workload } from '../src/api/models';
+import type { Flavor, Workload } from '../src/api/models';
 import en from '../src/i18n/en.json';
 import zhCN from '../src/i18n/zh-CN.json';
 import zhTW from '../src/i18n/zh-TW.json';
+import { useFlavorLack } from '../src/pages/work/never-words';
 import { useVerdictWords } from '../src/pages/work/verdict-words';
 import { useReasonWords, type Told } from '../src/pages/work/words';
 
@@ -67,5 +68,23 @@ describe('a reason inside another', () => {
 
   test('of a new try has no English in Chinese', async () => {
     expect(await reason('zh-TW', { why: 'tries_again', facts: { after, number: 1, most: 2 } })).not.toMatch(latin);
+  });
+});
+
+describe('a flavor that fits on no node', () => {
+  const lack = (kind: string, asked = 0, most = 0, names: string[] = []): Flavor['lack'] => ({ kind, asked, most, names, sentence: 'The words of the server.' });
+  const flavor = (language: string, given: Flavor['lack']) => said(language, () => useFlavorLack()({ lack: given }) ?? 'fits');
+
+  test('says what it asks for and what there is', async () => {
+    expect(await flavor('en', lack('devices', 6, 4))).toBe('Fits on no node: it asks for 6 GPUs on one node, and the largest node has 4.');
+    expect(await flavor('en', lack('memory_mib', 2048, 1024))).toMatch(/^Fits on no node: it asks for 2\sGiB of memory on one node, and the largest node has 1\sGiB\.$/);
+    expect(await flavor('en', lack('from_the_future'))).toBe('The words of the server.');
+    expect(await flavor('en', null)).toBe('fits');
+  });
+
+  test.each(['zh-CN', 'zh-TW'])('is said without English in %s', async (language) => {
+    for (const kind of ['nodes', 'taints', 'models', 'profile', 'shared', 'slice_mib', 'devices', 'cpu_milli', 'memory_mib', 'combined']) {
+      expect(await flavor(language, lack(kind, 6144, 4096, ['型号'])), kind).not.toMatch(/(?!CPU|GPU|GiB)\b[A-Za-z]{3,}/);
+    }
   });
 });

@@ -43,8 +43,9 @@ const touched: Record<string, readonly QueryKey[]> = {
   ssh_key: [keys.mySshKeys],
   queue: [keys.queues],
   flavor: [keys.flavors],
-  pool: [keys.pools, keys.nodes, keys.queues],
-  node: [keys.nodes, keys.pools, keys.queues],
+  // What flavors fit on changes with the nodes.
+  pool: [keys.pools, keys.nodes, keys.queues, keys.flavors],
+  node: [keys.nodes, keys.pools, keys.queues, keys.flavors],
   // A runtime is built by work, and kept by work that has it.
   workload: [keys.workloads, keys.runtimes],
   runtime: [keys.runtimes],

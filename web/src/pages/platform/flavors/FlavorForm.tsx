@@ -5,9 +5,10 @@ import { body, client, idempotencyKey, ifMatch } from '../../../api/client';
 import { keys } from '../../../api/keys';
 import type { Flavor } from '../../../api/models';
 import { SidePanel } from '../../../components/SidePanel';
-import { ProblemNotice } from '../../../components/States';
+import { Notice, ProblemNotice } from '../../../components/States';
 import { useSubmit } from '../../../components/useSubmit';
 import { usePlaces } from '../../organisation/places';
+import { useFlavorLack } from '../../work/never-words';
 import { useFlavorDescription } from './description';
 import { SIZES, sizeOf, type Gpu, type Size } from './gpu';
 
@@ -29,7 +30,7 @@ interface Values {
 interface Props {
   /** Null for a new one. */
   changed: Flavor | null;
-  onDone: () => void;
+  onDone: (made: Flavor) => void;
   onClose: () => void;
   onDelete: (() => void) | undefined;
 }
@@ -43,6 +44,7 @@ export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props
   const size = Form.useWatch('size', form) ?? sizeOf(flavor?.gpu ?? null);
   const description = useFlavorDescription();
   const shown = flavor ? description(flavor) : '';
+  const lack = useFlavorLack()(flavor ?? { lack: null });
   const editable = flavor === null || flavor.may_change;
   const offered = nodes.filter((node) => heldOn(node.id).has('flavors.manage'));
   const { submit, busy, error } = useSubmit(
@@ -62,11 +64,12 @@ export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props
         ? body(client.PATCH('/api/v1/flavors/{flavor_id}', { params: { path: { flavor_id: flavor.id }, header: ifMatch(flavor) }, body: fields }))
         : body(client.POST('/api/v1/flavors', { params: { header: idempotencyKey() }, body: fields }));
     },
-    () => void queries.invalidateQueries({ queryKey: keys.flavors }).then(onDone),
+    (made) => void queries.invalidateQueries({ queryKey: keys.flavors }).then(() => onDone(made)),
   );
   const needed = (field: string) => [{ required: true, message: t('form.needed', { field }) }];
   return (
     <SidePanel title={flavor?.name ?? t('flavors.new')} subtitle={flavor?.preset ? t('flavors.preset') : undefined} onClose={onClose}>
+      {lack && <Notice tone="warning">{lack} {t('flavors.lackEffect')}</Notice>}
       {!editable && <p className="effect">{t('flavors.notYours')}</p>}
       <Form<Values> form={form} layout="vertical" onFinish={submit} disabled={!editable} initialValues={valuesOf(flavor, shown, offered[0]?.id)} aria-label={flavor?.name ?? t('flavors.new')}>
         {error !== null && <ProblemNotice error={error} />}

@@ -19,6 +19,7 @@ import { useAmounts } from '../../cluster/amounts';
 import '../../cluster/cluster.css';
 import '../../organisation/organisation.css';
 import { usePlaces } from '../../organisation/places';
+import { useFlavorLack } from '../../work/never-words';
 import { useFlavorDescription } from './description';
 import { FlavorForm } from './FlavorForm';
 import { useGpuWords } from './gpu';
@@ -39,13 +40,15 @@ export default function FlavorsPage() {
   const [deleting, setDeleting] = useState<Flavor | null>(null);
   const shown = flavors.data?.find((flavor) => flavor.id === url.flavor);
   const close = () => change({ flavor: undefined, edit: undefined });
+  // One that fits on no node stays open, with its warning.
+  const done = (made: Flavor) => change({ flavor: made.lack ? made.id : undefined, edit: undefined });
   // The form begins with an organisation, so it waits for them.
   const { loading } = usePlaces();
   const panel =
     loading ? null : url.edit === 'new' && manages ? (
-      <FlavorForm key="new" changed={null} onDone={close} onClose={close} onDelete={undefined} />
+      <FlavorForm key="new" changed={null} onDone={done} onClose={close} onDelete={undefined} />
     ) : shown ? (
-      <FlavorForm key={`${shown.id} ${shown.generation}`} changed={shown} onDone={close} onClose={close} onDelete={() => setDeleting(shown)} />
+      <FlavorForm key={`${shown.id} ${shown.generation}`} changed={shown} onDone={done} onClose={close} onDelete={() => setDeleting(shown)} />
     ) : null;
   return (
     <Page
@@ -88,7 +91,8 @@ function Answer({ flavors }: { flavors: Flavor[] | undefined }) {
   const { t } = useTranslation();
   if (!flavors) return <SkeletonAnswer />;
   const off = flavors.filter((flavor) => !flavor.enabled).length;
-  const consequence = off > 0 ? t('flavors.off', { count: off }) : flavors.some((flavor) => flavor.preset) ? t('flavors.fromMachine') : undefined;
+  const nowhere = flavors.filter((flavor) => flavor.enabled && flavor.lack).length;
+  const consequence = nowhere > 0 ? t('flavors.nowhere', { count: nowhere }) : off > 0 ? t('flavors.off', { count: off }) : flavors.some((flavor) => flavor.preset) ? t('flavors.fromMachine') : undefined;
   return <AnswerLine consequence={consequence}>{t('flavors.answer', { count: flavors.length, gpu: flavors.filter((flavor) => flavor.gpu !== null).length })}</AnswerLine>;
 }
 
@@ -97,8 +101,13 @@ function FlavorTable({ flavors, narrow, openId, onOpen }: { flavors: Flavor[] | 
   const { plain, gib } = useAmounts();
   const gpu = useGpuWords();
   const description = useFlavorDescription();
+  const lackOf = useFlavorLack();
+  const told = (flavor: Flavor) => lackOf(flavor) ?? description(flavor);
   const places = (flavor: Flavor) => flavor.organisations.map((one) => one.name).join(t('people.comma'));
-  const state = (flavor: Flavor) => (flavor.enabled ? <StatusChip state="active" word={t('flavors.enabled')} /> : <StatusChip state="disabled" />);
+  const state = (flavor: Flavor) => {
+    if (!flavor.enabled) return <StatusChip state="disabled" />;
+    return flavor.lack ? <StatusChip state="infeasible" /> : <StatusChip state="active" word={t('flavors.enabled')} />;
+  };
   return (
     <DataTable<Flavor>
       label={t('menu.flavors')}
@@ -116,7 +125,7 @@ function FlavorTable({ flavors, narrow, openId, onOpen }: { flavors: Flavor[] | 
           ? []
           : [
               { title: t('flavors.for'), ellipsis: true, width: '16%', responsive: WIDE, render: (_: unknown, flavor: Flavor) => <span className="text-2">{places(flavor)}</span> },
-              { title: t('flavors.description'), ellipsis: true, render: (_: unknown, flavor: Flavor) => <span className="text-2" title={description(flavor)}>{description(flavor)}</span> },
+              { title: t('flavors.description'), ellipsis: true, render: (_: unknown, flavor: Flavor) => <span className="text-2" title={told(flavor)}>{told(flavor)}</span> },
             ]),
         { title: t('flavors.state'), width: 112, render: (_, flavor) => state(flavor) },
       ]}
@@ -127,7 +136,7 @@ function FlavorTable({ flavors, narrow, openId, onOpen }: { flavors: Flavor[] | 
             {state(flavor)}
           </div>
           <div className="small text-2">{t('flavors.sizes', { cpus: plain(flavor.cpu_milli, 'cpu_milli'), memory: gib(flavor.memory_mib) })}{flavor.gpu ? t('people.comma') + gpu(flavor.gpu) : ''}</div>
-          <div className="small text-2">{description(flavor)}</div>
+          <div className="small text-2">{told(flavor)}</div>
           <div className="small text-2">{places(flavor)}</div>
         </div>
       )}

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Form, Radio } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { ErrorState, SkeletonRows } from '../../../components/States';
+import { useFlavorLack } from '../never-words';
 import { usableFlavorsQuery } from '../queries';
 import { useNeedsWords } from '../words';
 
@@ -9,6 +10,7 @@ import { useNeedsWords } from '../words';
 export function FlavorChoice({ organisation }: { organisation: string | undefined }) {
   const { t } = useTranslation();
   const needs = useNeedsWords();
+  const lackOf = useFlavorLack();
   const flavors = useQuery(usableFlavorsQuery(organisation));
   if (flavors.error) return <ErrorState error={flavors.error} what={t('launch.byFlavor')} onRetry={() => void flavors.refetch()} />;
   if (!flavors.data) return <SkeletonRows rows={4} height={48} />;
@@ -18,10 +20,12 @@ export function FlavorChoice({ organisation }: { organisation: string | undefine
       <Radio.Group className="flavors" aria-label={t('launch.byFlavor')}>
         {flavors.data.map((flavor) => {
           const { first: most, second } = needs({ resources: flavor, replicas: 1 });
+          const lack = lackOf(flavor);
           return (
             <Radio key={flavor.id} value={flavor.name}>
               <span className="strong">{flavor.name}</span>
               <span className="small text-2">{second ? t('work.needs.list', { first: most, second }) : most}</span>
+              {lack && <span className="small flavor-lack">{lack}</span>}
             </Radio>
           );
         })}

@@ -20,6 +20,7 @@ import { usableFlavorsQuery, workloadQuery } from '../queries';
 import { useRunPlaces } from '../run-places';
 import { LaunchFields } from './LaunchFields';
 import { tarOf, type Entry } from './tar';
+import { useNeverConfirm } from './useNeverConfirm';
 import { useProbe } from './useProbe';
 import { commandOf, documentOf, usual, valuesLike, type Values } from './values';
 import { VerdictLine } from './VerdictLine';
@@ -53,16 +54,21 @@ function Launch({ initial }: { initial: Values }) {
   const [values, setValues] = useState(initial);
   const document = useMemo(() => documentOf(values), [values]);
   const probe = useProbe(document);
+  const never = useNeverConfirm();
   const { submit, busy, error } = useSubmit(
     form,
     async (given: Values) => {
+      const verdict = await probe.ask();
+      if (verdict?.result === 'never' && !(await never.confirmed(verdict))) return null;
       const upload_id = given.files ? await send(given.files) : values.upload_id;
       return body(client.POST('/api/v1/training', { params: { header: idempotencyKey() }, body: documentOf({ ...values, ...given, upload_id }) }));
     },
     (made) => {
+      if (!made) return;
       void queries.invalidateQueries({ queryKey: keys.workloads });
       void navigate({ to: `/workloads/${made.id}` });
     },
+    launched,
   );
   const yaml = toYaml(written(document as never));
   const command = commandOf(values, values.organisation_id ? find(values.organisation_id)?.name : undefined);
@@ -94,9 +100,12 @@ function Launch({ initial }: { initial: Values }) {
         {error !== null && <ProblemNotice error={error} />}
         <LaunchFields values={values} />
       </Form>
+      {never.dialog}
     </Page>
   );
 }
+
+const launched = (made: unknown): boolean => made !== null;
 
 /** Sends the files as one archive; the same files are the same upload. */
 async function send(files: Entry[]): Promise<string> {
