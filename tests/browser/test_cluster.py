@@ -131,6 +131,23 @@ def test_flavor_is_made_and_deleted(admin_page: Page, story: Story) -> None:
     expect(row(admin_page, "gpu-16g")).to_have_count(0)
 
 
+def test_flavor_that_fits_on_no_node_is_marked(admin_page: Page, story: Story) -> None:
+    new = {"name": "cpu-ten-thousand", "cpu_milli": 10_000_000, "memory_mib": 64}
+    flavor = story.call("POST", "/flavors", new | {"organisation_ids": [story.root()]})
+    told = "Fits on no node: it asks for 10,000 CPU on one node, and the largest node has"
+    admin_page.goto("/flavors")
+    expect(row(admin_page, "cpu-ten-thousand")).to_contain_text(told)
+    expect(row(admin_page, "cpu-ten-thousand")).to_contain_text("Infeasible")
+    row(admin_page, "cpu-ten-thousand").click()
+    panel = open_panel(admin_page, "cpu-ten-thousand")
+    expect(panel.get_by_role("status")).to_contain_text("infeasible until nodes change")
+    admin_page.goto("/training/launch")
+    expect(admin_page.get_by_role("radio", name="cpu-ten-thousand")).to_be_visible()
+    choice = admin_page.locator(".flavors .ant-radio-wrapper", has_text="cpu-ten-thousand")
+    expect(choice).to_contain_text(told)
+    story.call("DELETE", f"/flavors/{flavor['id']}")
+
+
 def test_flavors_that_corral_made_speak_the_readers_language(admin_page: Page, story: Story) -> None:
     made = [one for one in story.call("GET", "/flavors")["items"] if one["preset"]]
     assert made

@@ -68,9 +68,37 @@ def test_work_that_cannot_run_says_why_and_what_would_help(admin_page: Page, sto
     gpus = {"cpu_milli": 100, "memory_mib": 64, "gpu": {"count": 64}}
     work = submit(story, "too-much", resources=gpus)
     admin_page.goto(f"/workloads/{work}")
-    expect(admin_page.get_by_text("Can never run here: no node has room for it.")).to_be_visible()
-    expect(admin_page.get_by_text("1 of 1 in its queue")).to_be_visible()
-    expect(admin_page.get_by_text(re.compile(r"Ask for \d+ GPUs? for each replica"))).to_be_visible()
+    expect(admin_page.locator(".chip", has_text="Infeasible").first).to_be_visible()
+    told = re.compile(r"^Can never run because it asks for 64 GPUs on one node, and .+\.$")
+    expect(admin_page.locator(".answer")).to_have_text(told)
+    expect(admin_page.get_by_text("It is in no line.")).to_be_visible()
+    for _language in each_language(admin_page, f"/workloads/{work}"):
+        expect(admin_page.locator(".answer")).to_contain_text("64")
+        assert_translated(admin_page)
+
+
+def test_launch_form_asks_before_it_launches_what_can_never_run(admin_page: Page, story: Story) -> None:
+    admin_page.goto("/training/launch")
+    admin_page.get_by_label("Name", exact=True).fill("never")
+    admin_page.get_by_label("Command", exact=True).fill("true")
+    admin_page.get_by_text("Numbers", exact=True).click()
+    admin_page.get_by_label("CPU", exact=True).fill("100m")
+    admin_page.get_by_label("Memory", exact=True).fill("64Mi")
+    admin_page.get_by_text("Whole", exact=True).click()
+    admin_page.get_by_label("How many", exact=True).fill("99")
+    told = re.compile("Can never run because it asks for 99 GPUs on one node, and ")
+    expect(admin_page.locator(".answer")).to_have_text(told)
+    launch = admin_page.get_by_role("button", name="Launch", exact=True)
+    launch.click()
+    dialog = admin_page.get_by_role("dialog", name="Launch work that can never run?")
+    expect(dialog.get_by_text(told)).to_be_visible()
+    dialog.get_by_role("button", name="Back to the form").click()
+    expect(dialog).to_be_hidden()
+    assert not story.call("GET", "/workloads?search=never")["items"], "nothing was launched"
+    launch.click()
+    dialog.get_by_role("button", name="Launch anyway").click()
+    admin_page.wait_for_url(re.compile("/workloads/w"))
+    expect(admin_page.locator(".chip", has_text="Infeasible").first).to_be_visible()
 
 
 def test_list_is_live_and_acts_on_many_at_once(admin_page: Page, story: Story) -> None:
