@@ -1,4 +1,4 @@
-"""Work above the limit of its queue is infeasible; when the limit is raised it runs, and nobody touches it."""
+"""Work above the limit of its queue is infeasible; when the limit is raised it runs by itself."""
 
 from collections.abc import Iterator
 from pathlib import Path
