@@ -13,6 +13,7 @@ import { ConfirmByName } from '../../../components/Modals';
 import { AnswerLine, Page } from '../../../components/Page';
 import { EmptyState, ErrorState, SkeletonAnswer } from '../../../components/States';
 import { StatusChip } from '../../../components/StatusChip';
+import { useFormat } from '../../../i18n/format';
 import { useUrlState } from '../../../shell/url-state';
 import { usePhone } from '../../../theme/preferences';
 import { useAmounts } from '../../cluster/amounts';
@@ -99,10 +100,11 @@ function Answer({ flavors }: { flavors: Flavor[] | undefined }) {
 function FlavorTable({ flavors, narrow, openId, onOpen }: { flavors: Flavor[] | undefined; narrow: boolean; openId: string | null; onOpen: (id: string) => void }) {
   const { t } = useTranslation();
   const { plain, gib } = useAmounts();
+  const { sentences } = useFormat();
   const gpu = useGpuWords();
   const description = useFlavorDescription();
   const lackOf = useFlavorLack();
-  const told = (flavor: Flavor) => lackOf(flavor) ?? description(flavor);
+  const told = (flavor: Flavor) => sentences([lackOf(flavor), description(flavor)]);
   const places = (flavor: Flavor) => flavor.organisations.map((one) => one.name).join(t('people.comma'));
   const state = (flavor: Flavor) => {
     if (!flavor.enabled) return <StatusChip state="disabled" />;
