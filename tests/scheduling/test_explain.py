@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from corral.core.changes import AskForLess, LowerMinimum
 from corral.core.explanations import Explanation, Position
 from corral.core.nodes import Pool
 from corral.core.plans import ReasonKind
@@ -104,3 +105,9 @@ def test_engine_that_tried_changes_plans_as_before() -> None:
             tried += found is not None and bool(found.changes)
         assert engine.plan(snapshot.now, scenario.actions, snapshot.claims) == plan, scenario.name
     assert tried > 20
+
+
+def test_group_without_a_name_is_not_named() -> None:
+    assert advice(AskForLess("", "devices", 4), NOW) == "4 GPUs for each replica"
+    assert advice(AskForLess("", "memory_mib", 2048), NOW) == "2 GiB of memory for each replica"
+    assert advice(LowerMinimum("", 2), NOW) == "a minimum of 2 replicas"

@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 _LOOK = (
     "import json, os, shutil, sys; print(json.dumps({'home': os.listdir(os.environ['HOME']), "
     "'found': {name: shutil.which(name) for name in sys.argv[1:]}, 'variables': dict(os.environ)}))"
@@ -119,3 +120,22 @@ def test_stage_has_what_it_needs_made_ready_first(runner: ModuleType) -> None:
     assert all(check.prepares for check in first.values())
     assert "console" in first["sqlite"].command
     assert set(first) == {stage.name for stage in runner.stages()} - {"lint", "types", "imports"}
+
+
+def test_preparing_trusts_the_certificates_of_the_system(tmp_path: Path) -> None:
+    """Behind a proxy that looks into TLS, npm and uv believe the authority that the machine believes."""
+    store = Path("/etc/ssl/certs/ca-certificates.crt")
+    if not store.exists():
+        pytest.skip("this system keeps its certificates elsewhere")
+    head = (ROOT / "tools" / "prepare").read_text().partition("step_number=0")[0]
+    script = tmp_path / "tools" / "prepare"
+    script.parent.mkdir()
+    script.write_text(f"{head}env\n")
+    for own, expected in (({}, store), ({"NODE_EXTRA_CA_CERTS": "/own.crt"}, Path("/own.crt"))):
+        told = subprocess.run(
+            ["/bin/bash", script],
+            env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", **own},
+            check=True, capture_output=True, text=True,
+        ).stdout.splitlines()  # fmt: skip
+        assert "UV_SYSTEM_CERTS=true" in told
+        assert f"NODE_EXTRA_CA_CERTS={expected}" in told

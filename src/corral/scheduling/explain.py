@@ -168,14 +168,15 @@ def details(told: Explanation) -> Iterator[str]:
 
 
 def advice(change: Change, now: int) -> str:
-    """What would help, as the end of "it would run with"."""
+    """What would help, as the end of "it would run with". A group without a name is all of the work."""
     match change:
         case MakePreemptible():
             return "being preemptible"
         case LowerMinimum():
-            return f"a minimum of {change.minimum} in {change.group}"
+            least = f"a minimum of {change.minimum}"
+            return f"{least} in {change.group}" if change.group else f"{least} replicas"
         case AskForLess():
-            return f"{_less(change)} for each replica of {change.group}"
+            return f"{_less(change)} for each replica{f' of {change.group}' if change.group else ''}"
         case DropCondition(what="taint"):
             return f"tolerating the taint {change.name}"
         case DropCondition(what="label"):
@@ -223,13 +224,13 @@ def duration(seconds: int) -> str:
 def _less(change: AskForLess) -> str:
     match change.what:
         case "devices":
-            return "one device" if change.amount == 1 else f"{change.amount} devices"
+            return "one GPU" if change.amount == 1 else f"{change.amount} GPUs"
         case "slice_mib":
-            return f"a slice of {change.amount} MiB"
+            return f"a slice of {size(change.amount)}"
         case "cpu_milli":
             return f"{change.amount / 1000:g} CPU"
         case "memory_mib":
-            return f"{change.amount} MiB of memory"
+            return f"{size(change.amount)} of memory"
 
 
 def _raise(each: Raise) -> str:

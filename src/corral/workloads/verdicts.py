@@ -12,7 +12,7 @@ from pydantic import Field
 
 from corral.api.callers import Caller
 from corral.api.models import Instant, Output
-from corral.core.changes import Change, RaiseBounds, UsePool, Wait
+from corral.core.changes import AskForLess, Change, LowerMinimum, RaiseBounds, UsePool, Wait
 from corral.core.explanations import Estimate, Explanation
 from corral.scheduling.explain import advice, details, expectation, never, sentence
 from corral.scheduling.live import Told
@@ -29,7 +29,7 @@ class Help(Output):
     """One change that would let it run, tried before it is said."""
 
     kind: str = Field(examples=["ask_for_less"])
-    sentence: str = Field(examples=["It would run with a slice of 8192 MiB for each replica."])
+    sentence: str = Field(examples=["It would run with a slice of 8 GiB for each replica."])
     facts: dict[str, Any]
 
 
@@ -142,9 +142,9 @@ def _expectation(estimate: Estimate | None, now: int, error: int | None) -> str 
 
 def _help(change: Change, now: int) -> Help:
     facts = _json(change)
-    return Help(
-        kind=str(facts.pop("kind")), sentence=f"It would run with {advice(change, now)}.", facts=facts
-    )
+    # Work has one group, whose name is the planner's own.
+    said = replace(change, group="") if isinstance(change, AskForLess | LowerMinimum) else change
+    return Help(kind=str(facts.pop("kind")), sentence=f"It would run with {advice(said, now)}.", facts=facts)
 
 
 def _json(value: object) -> dict[str, Any]:

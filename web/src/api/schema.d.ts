@@ -2428,7 +2428,7 @@ export interface components {
             kind: string;
             /**
              * Sentence
-             * @example It would run with a slice of 8192 MiB for each replica.
+             * @example It would run with a slice of 8 GiB for each replica.
              */
             sentence: string;
         };

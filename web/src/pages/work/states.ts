@@ -3,10 +3,13 @@ import type { WorkloadAction, WorkloadState } from '../../api/models';
 /** In the order of a life. */
 export const states = ['queued', 'infeasible', 'starting', 'running', 'suspending', 'suspended', 'stopping', 'stopped', 'succeeded', 'failed'] as const satisfies readonly WorkloadState[];
 
-const over: ReadonlySet<WorkloadState> = new Set(['stopped', 'succeeded', 'failed', 'deleted']);
+const ends = ['stopped', 'succeeded', 'failed', 'deleted'] as const satisfies readonly WorkloadState[];
+export type Ended = (typeof ends)[number];
+
+const over: ReadonlySet<WorkloadState> = new Set(ends);
 const present: ReadonlySet<WorkloadState> = new Set(['starting', 'running', 'suspending', 'stopping']);
 
-export const isOver = (state: WorkloadState): boolean => over.has(state);
+export const isOver = (state: WorkloadState): state is Ended => over.has(state);
 export const isPresent = (state: WorkloadState): boolean => present.has(state);
 export const isWaiting = (state: WorkloadState): boolean => state === 'queued' || state === 'suspended';
 

@@ -17,14 +17,15 @@ export function WhyWaiting({ work }: { work: WorkloadDetail }) {
   const words = useVerdictWords();
   const why = useQuery(whyQuery(work.id));
   const verdict = why.data;
-  if (why.error && !verdict) return <ErrorState error={why.error} what={t('why.title')} onRetry={() => void why.refetch()} />;
+  const title = work.state === 'infeasible' ? t('why.titleNever') : t('why.title');
+  if (why.error && !verdict) return <ErrorState error={why.error} what={title} onRetry={() => void why.refetch()} />;
   if (!verdict) return <SkeletonRows rows={4} />;
   const checks = words.checks(verdict);
   const helps = words.helps(verdict);
   const { in_queue: queue, in_pool: pool } = verdict;
   return (
     <div className="why">
-      <Section title={t('why.title')} note={words.asOf(verdict)}>
+      <Section title={title} note={words.asOf(verdict)}>
         <dl className="facts">
           {queue && (
             <>
