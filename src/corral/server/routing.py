@@ -33,6 +33,7 @@ def lay_flat(routers: Iterable[APIRouter], prefix: str = "") -> list[BaseRoute]:
                 summary=route.summary,
                 tags=route.tags,
                 include_in_schema=route.include_in_schema,
+                openapi_extra=route.openapi_extra,
             )
     return flat.routes
 

@@ -13181,7 +13181,12 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/gzip": string;
+                "application/x-tar": string;
+            };
+        };
         responses: {
             /** @description Successful Response */
             201: {
@@ -13239,6 +13244,15 @@ export interface operations {
             };
             /** @description The request is too large. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The kind of content is not known here. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -45,7 +45,8 @@ function shortGpu(gpu: Json): Json {
   const more = Object.keys(others).length > 0 || !!compute_percent || (Array.isArray(models) && models.length > 0);
   if (more || typeof count !== 'number') return gpu;
   const many = count > 1 ? `${count}x` : '';
-  if (memory_mib) return `${many}${typeof memory_mib === 'number' ? size(memory_mib) : memory_mib}`;
+  if (typeof memory_mib === 'number') return `${many}${size(memory_mib)}`;
+  if (typeof memory_mib === 'string') return `${many}${memory_mib}`;
   if (typeof fraction_milli === 'number') return many ? `${many}${fraction_milli / WHOLE}` : fraction_milli / WHOLE;
   return typeof profile === 'string' ? `${many}${profile}` : count;
 }

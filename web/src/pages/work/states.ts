@@ -12,6 +12,8 @@ const present: ReadonlySet<WorkloadState> = new Set(['starting', 'running', 'sus
 export const isOver = (state: WorkloadState): state is Ended => over.has(state);
 export const isPresent = (state: WorkloadState): boolean => present.has(state);
 export const isWaiting = (state: WorkloadState): boolean => state === 'queued' || state === 'suspended';
+/** Wants to run and does not: there is a page that says why. */
+export const isExplained = ({ state, wanted }: Lives): boolean => (isWaiting(state) || state === 'infeasible') && wanted === 'run';
 
 interface Lives {
   state: WorkloadState;

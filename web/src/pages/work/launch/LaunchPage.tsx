@@ -70,7 +70,7 @@ function Launch({ initial }: { initial: Values }) {
     },
     launched,
   );
-  const yaml = toYaml(written(document as never));
+  const yaml = toYaml(written(document));
   const command = commandOf(values, values.organisation_id ? find(values.organisation_id)?.name : undefined);
   return (
     <Page

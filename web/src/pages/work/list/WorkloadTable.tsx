@@ -8,7 +8,7 @@ import { StatusChip } from '../../../components/StatusChip';
 import { useFormat } from '../../../i18n/format';
 import { useTight } from '../../../theme/preferences';
 import { secondsBetween, useNow } from '../now';
-import { isWaiting } from '../states';
+import { isExplained, isWaiting } from '../states';
 import { useVerdictWords } from '../verdict-words';
 import { useKindWords, useNeedsWords, useReasonWords } from '../words';
 
@@ -77,14 +77,14 @@ function Name({ row, withOwner }: { row: Workload; withOwner: boolean }) {
   );
 }
 
-/** The reason; work that waits leads to the page that explains it. */
+/** The reason; work that does not run leads to the page that explains it. */
 function Why({ row, reason }: { row: Workload; reason: string }) {
   const { t } = useTranslation();
-  const waits = isWaiting(row.state) && row.wanted === 'run';
+  const explained = isExplained(row);
   return (
     <span className="why-cell text-2">
       <span className="two-lines" title={reason}>{reason}</span>
-      {waits && <Link to={`/workloads/${row.id}` as '/'} search={{}} aria-label={`${t('work.why')} ${row.name}`}>{t('work.why')}</Link>}
+      {explained && <Link to={`/workloads/${row.id}` as '/'} search={{}} aria-label={`${t('work.why')} ${row.name}`}>{t('work.why')}</Link>}
     </span>
   );
 }

@@ -1,13 +1,13 @@
 import type { WorkloadDetail } from '../../../api/models';
-import { isWaiting } from '../states';
+import { isExplained } from '../states';
 import { TimeView } from './TimeView';
 import { WhyWaiting } from './WhyWaiting';
 
 export function OverviewTab({ work }: { work: WorkloadDetail }) {
-  const waits = (isWaiting(work.state) || work.state === 'infeasible') && work.wanted === 'run';
+  const explained = isExplained(work);
   return (
     <>
-      {waits && <WhyWaiting work={work} />}
+      {explained && <WhyWaiting work={work} />}
       <TimeView work={work} />
     </>
   );
