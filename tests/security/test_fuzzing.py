@@ -24,6 +24,9 @@ SECONDS = 20
 # The stream never ends; tests/events reads it.
 ENDLESS = {"/api/v1/events"}
 
+# Archives are bytes, as they are generated.
+for archive in ("application/x-tar", "application/gzip"):
+    schemathesis.serializer.alias(archive, "application/octet-stream")
 load_all_checks()
 PROMISES: list[Any] = CHECKS.get_by_names(
     [
