@@ -72,7 +72,8 @@ async def test_without_a_proxy_nobody_tells_the_address(
 async def test_only_known_host_names_are_answered(visitor: ApiClient) -> None:
     for host in ("corral.test", "corral.test:443", "CORRAL.TEST", "localhost:8710", "[::1]:8710"):
         assert (await visitor.get("//healthz", headers={"Host": host})).status_code == 200, host
-    for host in ("evil.test", "corral.test.evil.test", "", "[::2]", "x" * 5000):
+    evil = ("evil.test", "corral.test.evil.test", "", "[::2]", "x" * 5000)
+    for host in (*evil, "corral.test:443@evil.test", "corral.test:x", "[::1]evil.test", "localhost:8710:1"):
         answer = await visitor.get("//healthz", headers={"Host": host})
         assert len(answer.text) < 1000
         problem = refused(answer, 400, "malformed")

@@ -23,6 +23,7 @@ LARGEST_BODY = 2 * 1024 * 1024
 
 log = structlog.get_logger("corral.request")
 
+_HOST = re.compile(r"(?:\[(?P<bracketed>[^\]]+)\]|(?P<plain>[^:]+))(?::[0-9]{0,5})?", re.ASCII)
 _LENGTH = re.compile("[0-9]{1,10}")
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -247,7 +248,6 @@ def _names_twice(cookies: bytes) -> bool:
 
 
 def _host_name(host: str) -> str:
-    name = host.lower()
-    if name.startswith("["):
-        return name[1:].partition("]")[0]
-    return name.partition(":")[0]
+    """Without its port; empty where what follows the name is none."""
+    found = _HOST.fullmatch(host.lower())
+    return (found["bracketed"] or found["plain"]) if found else ""

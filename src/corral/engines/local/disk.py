@@ -32,7 +32,8 @@ from corral.engines.local.spec import Spec
 
 _MIB = 2**20
 _LOOKS_AT_LEAST = 6  # a look at the tree at least at every sixth look at the disk
-_REST = 50  # looking takes at most a fiftieth of the time
+_REST = 50  # looking takes at most a fiftieth of the time,
+_MOST_REST_SECONDS = 60  # as long as that is no way to be looked at hardly ever
 _MUCH = 4  # losing a fourth of the bound is a reason to look at a home at the end, too
 _FEW = 256
 _SLACK_BYTES = 8 * _MIB  # work that does not let a person's files grow by more than this goes on
@@ -140,7 +141,7 @@ class _Watched(ABC):
         if self._over:
             return
         if self._excess(count) is None:
-            self._loop.after(max(self._every, seconds * _REST), self._look)
+            self._loop.after(max(self._every, min(seconds * _REST, _MOST_REST_SECONDS)), self._look)
             return
         self._pause(True)
         self._count(self._counted_again)
