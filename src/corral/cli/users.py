@@ -167,10 +167,12 @@ def _print_import(result: ImportResult, organisation: str) -> None:
     print_table(
         ("Line", "Name", "Display name", "Result", "Login link or problem"), rows, empty="No people in it."
     )
-    counts = (
-        f"{result.created} created, {result.added} added to {organisation}, {result.errors} with problems."
-    )
-    say(f"Dry run, nothing was changed: {counts}" if result.dry_run else counts)
+    problems = f"{result.errors} with problems."
+    if result.dry_run:
+        would = f"{result.created} would be created, {result.added} added to {organisation}"
+        say(f"Dry run, nothing was changed: {would}, {problems}")
+    else:
+        say(f"{result.created} created, {result.added} added to {organisation}, {problems}")
 
 
 def _change_state(user: str, state: str, said: str, as_json: bool) -> None:

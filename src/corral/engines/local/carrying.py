@@ -93,7 +93,7 @@ def _carry_out(
     try:
         nursery.supervise(directory, [start.task.secrets if start.task else {} for start in starts])
     except StartFailed as error:
-        return _record_failure(house, spec, f"could not be started: {error}")
+        return _record_failure(house, spec, str(error))
     return None
 
 

@@ -298,7 +298,7 @@ class LocalEngine:
                     carrying.carry_out, house, self._nursery, known.spec, starts, refusal
                 )
             except OSError as error:
-                problem = f"could not be started: {in_words(error)}"
+                problem = in_words(error)
         if problem is not None:
             self._tell_refused(known, problem)
         else:

@@ -136,7 +136,7 @@ class Supervisor:
                 self._build(replica, secret)
         except (OSError, SandboxRefused, NamespaceFailed) as error:
             for replica in self.replicas:
-                replica.refuse(f"could not be started: {error}")
+                replica.refuse(str(error))
             return
         for replica in self.replicas:
             if not replica.told_to_go:
