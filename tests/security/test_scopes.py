@@ -129,6 +129,25 @@ async def test_token_for_people_sees_its_owner_as_it_sees_others(campus: Campus)
         assert len(made(await program.get(f"/users/{lead}"))["organisations"]) == seen
 
 
+async def test_token_with_every_permission_does_not_become_its_owners_session(campus: Campus) -> None:
+    """A login link of one's own opens a session, which has no limits."""
+    lab = await campus.organisation("Vision Lab")
+    lead, ann = (
+        await campus.person("lead", lab, "organisation_administrator"),
+        await campus.person("ann", lab),
+    )
+    session = await campus.sign_in("lead")
+    program = await campus.token(session, *sorted(EVERY))
+    for answer in (
+        await program.post(f"/users/{lead}/login-link"),
+        await program.patch(f"/users/{lead}", {"mail": "mallory@example.org"}, match="*"),
+        await program.post(f"/users/{lead}/sessions/revoke"),
+    ):
+        assert "cannot change the account" in refused(answer, 403, "forbidden")["detail"]
+    made(await program.post(f"/users/{ann}/login-link"))
+    made(await session.post(f"/users/{lead}/login-link"))
+
+
 @pytest.mark.parametrize("kind", sorted({*NEEDED, "token", "session", "ssh_key", "secret", "runtime", "odd"}))
 def test_events_of_ones_own_need_the_scope_of_their_kind(kind: str) -> None:
     own = {"workload": {*OWN_WORK}, "runtime": {Permission.WORKLOADS_RUN}}.get(kind, {AccountScope.READ})

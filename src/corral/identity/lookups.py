@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, and_, bindparam, exists, false, func, or_, select
 
-from corral.api.callers import Authority, Caller, held_on, lacking
+from corral.api.callers import Authority, Caller, Need, held_on, lacking
 from corral.audit.record import Subject
 from corral.core.permissions import AccountScope, Permission
 from corral.core.refusals import Conflict, Forbidden, NotFound
@@ -146,9 +146,12 @@ def find_steered(transaction: Transaction, caller: Caller, user_id: str) -> AnyR
     """The person, if the caller may act on the account as a whole: disable it, sign it out, make a link.
 
     Who opens an account has its work, files and secrets too, in every organisation that it belongs to. So
-    it takes people.manage on all of them, and whatever authority the person holds.
+    it takes people.manage on all of them, and whatever authority the person holds. A token with limited
+    scopes does not act on its owner's: the link that it made would open a session without limits.
     """
     row = find_user(transaction, caller, user_id)
+    if user_id == caller.user_id:
+        Need("signed-in").check_scope(caller)
     require_people(transaction, caller, user_id, Permission.PEOPLE_MANAGE, row.display_name)
     require_control(caller, authorities_of(transaction, user_id), row.display_name)
     if user_id != caller.user_id and not manages_wholly(transaction, caller.authorities, user_id):
