@@ -268,7 +268,8 @@ def _enter(directory: int, name: str, *, open_up: bool) -> int | None:
     try:
         below = open_directory(directory, name, open_up=open_up)
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES):
+        # EXDEV: it was moved out of the tree while it was opened.
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EXDEV):
             return None
         raise
     try:

@@ -79,7 +79,7 @@ class SampleAnswer(Output):
 
 def shown(answer: Answer) -> SampleAnswer:
     return SampleAnswer(
-        step_seconds=answer.choice.step_seconds,
+        step_seconds=answer.apart_seconds,
         items=[
             SampleSeries(metric=metric, points=[_point(one) for one in samples])
             for metric, samples in answer.samples.items()

@@ -35,6 +35,7 @@ class Sample(NamedTuple):
 class Answer(NamedTuple):
     choice: Choice
     samples: Mapping[Metric, list[Sample]]
+    apart_seconds: int  # how far points usually are from each other: no less than the step of the choice
 
 
 _Buckets = dict[tuple[int, int], Sample]
@@ -63,9 +64,8 @@ def query(
         found = _read(transaction, sorted(ids), choice.level, first, until, choice.step_seconds, now)
         for series_id, at in sorted(found):
             samples[ids[series_id]].append(found[series_id, at])
-    if choice.level is RAW:
-        choice = choice._replace(step_seconds=max(choice.step_seconds, _distance(samples.values())))
-    return Answer(choice, samples)
+    apart = _distance(samples.values()) if choice.level is RAW else 0
+    return Answer(choice, samples, max(choice.step_seconds, apart))
 
 
 def _distance(series: Iterable[list[Sample]]) -> int:
