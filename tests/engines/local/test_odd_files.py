@@ -1,6 +1,7 @@
 """Odd files and silent supervisors concern the work they belong to, and nobody else."""
 
 import asyncio
+import contextlib
 import os
 import shutil
 import signal
@@ -156,7 +157,22 @@ async def test_work_whose_directory_was_removed_is_lost_and_says_so(
     pid = local.supervisor("homeless")
     shutil.rmtree(local.run_directory("homeless"))
     await ends_well(local, "other")
-    os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):  # on a slow machine it has seen it and gone
+        os.kill(pid, signal.SIGKILL)
+    ended = await local.reach("homeless", RunPhase.ENDED)
+    assert (ended.ending, ended.detail) == (Ending.LOST, "its directory in run/ was removed")
+    await local.engine.forget(["homeless"])
+    await local.engine.discard(["homeless"])
+
+
+async def test_work_whose_directory_was_removed_does_not_outlive_it(
+    local: LocalPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Corral that starts later would not know of it, and run it a second time beside it."""
+    monkeypatch.setattr(attempts, "_LONGEST_REST_SECONDS", 0.3)
+    await local.engine.start([local.sized("homeless", "sleep", "600")])
+    await local.reach("homeless", RunPhase.RUNNING)
+    shutil.rmtree(local.run_directory("homeless"))
     ended = await local.reach("homeless", RunPhase.ENDED)
     assert (ended.ending, ended.detail) == (Ending.LOST, "its directory in run/ was removed")
     await local.engine.forget(["homeless"])

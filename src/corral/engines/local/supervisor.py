@@ -33,6 +33,7 @@ from corral.engines.local.visits import Visits
 TIME_LIMIT_GRACE_SECONDS = 10
 SHUTDOWN_GRACE_SECONDS = 20
 MOST_COMMANDS_BYTES = 1024 * 1024
+_LOOK_SECONDS = 2
 _REMOVE_TRIES = 40
 _REMOVE_PAUSE_SECONDS = 0.005
 
@@ -145,6 +146,7 @@ class Supervisor:
         self._disk.start()
         if self.spec.time_limit_seconds is not None:
             self._loop.after(self.spec.time_limit_seconds, self._time_is_over)
+        self._loop.after(_LOOK_SECONDS, self._end_without_directory)
         self._control.tell()
 
     def run(self) -> None:
@@ -273,6 +275,20 @@ class Supervisor:
                 replica.kill()
 
         self._loop.after(TIME_LIMIT_GRACE_SECONDS, end)
+
+    def _end_without_directory(self) -> None:
+        """A Corral that starts later knows of nothing whose directory was removed, and would run it twice."""
+        try:
+            (self._directory / layout.LOCK).stat()
+        except FileNotFoundError:
+            # Only moved elsewhere, it still has names for its files.
+            removed = os.fstat(self._journal).st_nlink == 0
+            for replica in self.replicas:
+                if removed and not replica.ended:
+                    replica.kill()
+        except OSError:
+            pass  # a disk that does not answer is not one without the directory
+        self._loop.after(_LOOK_SECONDS, self._end_without_directory)
 
     def _listen_to_shutdown(self) -> None:
         """The machine goes down: everything is told to go. Other signals are not for us."""
