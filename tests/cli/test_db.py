@@ -143,7 +143,7 @@ def test_a_restore_asks_first(corral: Corral, home: Path, tmp_path: Path) -> Non
     assert corral("db", "backup", copy, CORRAL_HOME=str(home)).code == 0
     refused = corral("db", "restore", copy, stdin="n\n", CORRAL_HOME=str(home))
     assert refused.code == 1
-    assert refused.err.endswith("Stopped.\n")
+    assert refused.err.endswith("Nothing was changed.\n")
     assert not list(home.glob("*before*"))
 
 

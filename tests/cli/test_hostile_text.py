@@ -166,10 +166,14 @@ def test_no_change_and_no_refusal_speaks_to_the_terminal(
     with monkeypatch.context() as plain_answers:
         plain_answers.undo()
         me = done("whoami")["user"]["id"] if "{me}" in change else ""
-    told = admin(*(word.format(n=next(numbers), me=me) for word in change), stdin="x")
+    words = [word.format(n=next(numbers), me=me) for word in change]
+    told = admin(*words, stdin="x")
     assert hostile
     assert told.out + told.err
     assert_harmless(told.out + told.err, "\n")
+    if words[:2] == ["secret", "set"]:
+        monkeypatch.undo()
+        done("secret", "delete", words[2])  # others look at all secrets of this person
 
 
 @pytest.fixture

@@ -87,7 +87,7 @@ def test_ctrl_c_at_the_prompt_leaves_nothing_behind(
         terminal.type(CTRL_C)
         assert terminal.ended() == 1
         assert terminal.echoes
-    assert terminal.shown.rstrip().endswith("Stopped.")
+    assert terminal.shown.rstrip().endswith("Nothing was changed.")
     assert "Traceback" not in terminal.shown
     assert not saved(someone).exists()
     assert open_sessions(live_corral, person.id) == 0
