@@ -1,9 +1,12 @@
 """What an ending means."""
 
+from pathlib import Path
+
 import pytest
 
 from corral.engines.local.counting import Count
 from corral.engines.local.endings import Facts, in_words, judge, over_workspace, split_status
+from corral.engines.local.replica import missing_file
 
 
 @pytest.mark.parametrize(
@@ -63,3 +66,13 @@ def test_seconds_are_told_in_the_largest_units() -> None:
         "1 h",
         "25 h 1 min 1 s",
     ]
+
+
+@pytest.mark.parametrize(
+    ("command", "missing"),
+    [(("trian",), "trian"), (("sh", "-c", "trian x.py"), None), (("/usr/bin/env", "trian"), None)],
+)
+def test_a_shell_is_not_missing_because_what_it_runs_is(
+    tmp_path: Path, command: tuple[str, ...], missing: str | None
+) -> None:
+    assert missing_file(command, 127, str(tmp_path)) == missing

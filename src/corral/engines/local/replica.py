@@ -19,6 +19,7 @@ from corral.engines.local.spec import NO_SANDBOX, ReplicaSpec, Spec
 
 _READ_BYTES = 65536
 _READS_AT_A_TIME = 16
+_RUN_OTHERS = frozenset({"ash", "bash", "dash", "env", "ksh", "nice", "sh", "timeout", "xargs", "zsh"})
 # Reading costs CPU outside of the work's own limit; who writes faster than this waits.
 FLOOD_BYTES = 8 * 1024 * 1024
 FLOOD_SECONDS = 0.1
@@ -244,7 +245,8 @@ def missing_file(command: tuple[str, ...], exit_code: int | None, workspace: str
     It is looked for in the workspace alone: behind a link there may be anything of this machine.
     """
     if exit_code == MEANS_NOT_FOUND:
-        return command[0]
+        # What runs other programs says the same of those.
+        return None if Path(command[0]).name in _RUN_OTHERS else command[0]
     if not exit_code or "python" not in Path(command[0]).name:
         return None
     script = next((word for word in command[1:] if not word.startswith("-")), None)
