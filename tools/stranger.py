@@ -34,6 +34,8 @@ CONFIGURATIONS = {
     "UV_CONFIG_FILE": (".config/uv/uv.toml",),
     "NPM_CONFIG_USERCONFIG": (".npmrc",),
 }
+# Where a proxy looks into TLS, its authority is in the system's store, not in those that uv and Node carry.
+SYSTEM_CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 CACHES = {"UV_CACHE_DIR": "uv", "npm_config_cache": "npm", "PIP_CACHE_DIR": "pip"}
 
 
@@ -55,6 +57,13 @@ def _node_programs() -> dict[str, str]:
         if program := str(beside) if beside.exists() else shutil.which(name):
             programs[name] = program
     return programs
+
+
+def _certificates() -> dict[str, str]:
+    """As tools/prepare does."""
+    if not SYSTEM_CERTIFICATES.is_file():
+        return {}
+    return {"UV_SYSTEM_CERTS": "true", "NODE_EXTRA_CA_CERTS": str(SYSTEM_CERTIFICATES)}
 
 
 def _configurations(home: Path) -> dict[str, str]:
@@ -81,6 +90,7 @@ def strangers_environment(own: Mapping[str, str] = os.environ) -> Iterator[dict[
             (programs / name).symlink_to(program)
         cache = cache_folder(own)
         yield {
+            **_certificates(),
             **_configurations(Path.home()),
             **{name: value for name, value in own.items() if PASSED.fullmatch(name)},
             **{variable: str(cache / name) for variable, name in CACHES.items()},

@@ -137,11 +137,11 @@ def test_login_leads_back_to_the_page_that_was_asked_for_and_nowhere_else(
     expect(page.get_by_label("User name")).to_be_visible()
     page.goto("/login?next=//evil.example/login")
     fill_login(page, "dmitri", PASSWORD)
-    expect(page.get_by_text("Nothing runs and nothing waits.")).to_be_visible()
+    expect(page.get_by_text("Nothing of yours runs or waits.")).to_be_visible()
     expect(page).to_have_url(home)
     for evil in ("https://evil.example", "/\\evil.example", "/\t/evil.example", "javascript:alert(1)"):
         page.goto(f"/login?next={quote(evil, safe='')}")
-        expect(page.get_by_text("Nothing runs and nothing waits.")).to_be_visible()
+        expect(page.get_by_text("Nothing of yours runs or waits.")).to_be_visible()
         expect(page).to_have_url(home)
 
 

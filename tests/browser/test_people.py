@@ -125,7 +125,7 @@ def test_role_that_is_given_or_taken_changes_the_menu_of_the_person_at_once(
     choose(admin_page, "Role", "Organisation administrator")
     expect(panel.get_by_text("Allows in Language Group and below")).to_be_visible()
     panel.get_by_role("button", name="Give role", exact=True).click()
-    expect(panel.get_by_text("See everyone's work in Language Group")).to_be_visible()
+    expect(panel.get_by_text("Create, change and disable people in Language Group")).to_be_visible()
     expect(menu.get_by_role("link", name="People")).to_be_visible()
 
     panel.get_by_role("button", name="Take Organisation administrator on Language Group").click()

@@ -39,7 +39,7 @@ def theme(page: Page, name: str) -> None:
 def test_role_decides_what_is_in_the_menu_and_what_is_refused(page: Page, story: Story) -> None:
     enter(page, story.person("quentin", "Quentin Moreau"))
     page.goto("/")
-    expect(page.get_by_text("Nothing runs and nothing waits.")).to_be_visible()
+    expect(page.get_by_text("Nothing of yours runs or waits.")).to_be_visible()
     work, cluster = ["Training", "All workloads"], ["Queues", "Zones and nodes"]
     offered = ["Home", *work, "Runtimes", "Secrets", *cluster, "Organisations", "Flavors"]
     expect(menu(page).get_by_role("link")).to_have_text(offered)
@@ -54,13 +54,13 @@ def test_role_decides_what_is_in_the_menu_and_what_is_refused(page: Page, story:
     expect(page.get_by_text("There is nothing at this address.")).to_be_visible()
     assert_accessible_in_both_themes(page)
     page.get_by_role("link", name="Go to Home").click()
-    expect(page.get_by_text("Nothing runs and nothing waits.")).to_be_visible()
+    expect(page.get_by_text("Nothing of yours runs or waits.")).to_be_visible()
 
 
 def test_palette_needs_no_mouse(page: Page, story: Story) -> None:
     enter(page, story.person("rosalind", "Rosalind Chen", role="organisation_administrator"))
     page.goto("/")
-    expect(page.get_by_text("Nothing runs and nothing waits.")).to_be_visible()
+    expect(page.get_by_text("Nothing of yours runs or waits.")).to_be_visible()
     palette = page.get_by_role("dialog", name="Search or jump to")
     keys = page.keyboard
     keys.press("Control+k")

@@ -149,7 +149,7 @@ def test_reason_and_way_to_its_explanation_are_readable_on_a_small_laptop(
     expect(why).to_be_in_viewport(ratio=1)
     cell = page.locator("td", has=why)
     assert cell.evaluate("cell => cell.getBoundingClientRect().width") >= 150
-    hidden = cell.locator(".two-lines").evaluate("text => text.scrollHeight - text.clientHeight")
+    hidden = cell.locator(".few-lines").evaluate("text => text.scrollHeight - text.clientHeight")
     assert hidden <= 1, "the reason is cut"
 
 

@@ -83,7 +83,7 @@ function Why({ row, reason }: { row: Workload; reason: string }) {
   const explained = isExplained(row);
   return (
     <span className="why-cell text-2">
-      <span className="two-lines" title={reason}>{reason}</span>
+      <span className="few-lines" title={reason}>{reason}</span>
       {explained && <Link to={`/workloads/${row.id}` as '/'} search={{}} aria-label={`${t('work.why')} ${row.name}`}>{t('work.why')}</Link>}
     </span>
   );
