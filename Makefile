@@ -2,7 +2,7 @@
 # Further arguments for pytest: make unit ARGS="-k session -x"
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev test lint format types imports unit sqlite postgresql api engines stories cli sdk mutants \
+.PHONY: help run dev test check cover lint format types imports unit sqlite postgresql api engines stories cli sdk mutants \
         soak explore docs browser packaging web api-types console wheel clean
 
 ARGS ?=
@@ -24,6 +24,10 @@ test: ## set everything up and run every check and test
 	@tools/prepare test
 	@.venv/bin/python tools/test.py
 
+check: ## the inner loop: lint, types, unit tests and what the change since main touches
+	@tools/prepare test
+	@.venv/bin/python tools/check.py
+
 lint: ## ruff: rules and format of the Python code
 	$(STAGE) lint
 
@@ -43,11 +47,15 @@ unit: ## tests that need no database
 sqlite: ## database and API tests on SQLite
 	$(STAGE) sqlite
 
-postgresql: ## the same on a PostgreSQL that the tests start
+postgresql: ## those that may differ there, on a PostgreSQL that the tests start (ARGS=--postgresql=all: every one)
 	$(STAGE) postgresql
 
 api: ## database and API tests on SQLite and PostgreSQL
-	$(STAGE) sqlite postgresql
+	$(STAGE) sqlite postgresql databases
+
+cover: ## choose anew which tests run on PostgreSQL, too: after a check that a statement is not executed there
+	$(STAGE) sqlite
+	@.venv/bin/python tools/cover.py choose
 
 engines: ## tests of the engines: real processes in real sandboxes, as root and as an ordinary user
 	$(STAGE) engines

@@ -15,9 +15,6 @@ from typing import Any
 
 from benchmarks.report import parser, show
 from corral.api.callers import Caller, Origin
-from corral.control import leases
-from corral.control.leases import Lease
-from corral.control.observed import RECONCILE
 from corral.control.term import Term
 from corral.control.timing import SystemTiming
 from corral.control.zone import Zone
@@ -25,8 +22,10 @@ from corral.core.nodes import Node
 from corral.engines.simulated import Program, SimulatedEngine
 from corral.identity.bootstrap import super_administrator
 from corral.identity.lookups import authorities_of
+from corral.store import leadership
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring
+from corral.store.leadership import Leadership
 from corral.store.migrate import upgrade
 from corral.training import service as training
 from corral.training.secrets import SecretBox
@@ -35,9 +34,11 @@ from corral.training.tasks import TrainingKind
 from corral.training.upload_files import UploadFiles
 from corral.workloads import service
 from corral.workloads.models import Acted, Action
-from corral.zones.service import local_zone
+from corral.workloads.zone_choice import ChoiceReason, ZoneChoice
+from corral.zones.zones import RECONCILE
 from tests.apps import found_at
 from tests.control.ground import PlannerHere
+from tests.zones.machines import this_machine
 
 SECOND_US = 1_000_000
 ROOM = Node("box", 4_000_000, 16_000_000, pods=100_000)
@@ -60,6 +61,7 @@ class Desk:
         self.database, self.clock, self.zone, self.engine = database, clock, zone, engine
         self.terms: dict[str, Term] = {}
         self.caller: Caller | None = None
+        self.chosen: ZoneChoice | None = None
 
     @classmethod
     async def open(cls, folder: Path) -> "Desk":
@@ -67,18 +69,20 @@ class Desk:
         await asyncio.to_thread(upgrade, url)
         await found_at(url)
         database = Database(url, clock=clock)
-        zone_id = (await database.read(local_zone)).id
+        here = await database.read(this_machine)
+        zone_id = here.id
         now = int(clock().timestamp() * SECOND_US)
         engine = SimulatedEngine([ROOM], lambda _: Program(1, 0, 0), now=now, ticks_per_second=SECOND_US)
         box = SecretBox(Keyring.open(folder / "keyring"))
         kinds = {"training": TrainingKind(box, UploadFiles(folder / "uploads", 1))}
-        desk = cls(database, clock, Zone(database, zone_id, engine, kinds, planner=PlannerHere()), engine)
+        desk = cls(database, clock, Zone(database, zone_id, engine, kinds, make_planner=PlannerHere), engine)
         for name in (RECONCILE, "schedule"):
             full = f"{name}/{zone_id}"
-            lease = await database.write(leases.acquire, full, "bench", timedelta(days=1))
-            assert isinstance(lease, Lease)
-            desk.terms[name] = Term(full, lease, float("inf"), SystemTiming())
+            held = await database.write(leadership.acquire, full, "bench", timedelta(days=1))
+            assert isinstance(held, Leadership)
+            desk.terms[name] = Term(full, held, float("inf"), SystemTiming())
         desk.caller = await database.read(_administrator)
+        desk.chosen = ZoneChoice(here, ChoiceReason.ONLY)
         await desk.turns(1)
         return desk
 
@@ -86,7 +90,8 @@ class Desk:
         resources = {"cpu_milli": 100, "memory_mib": 64}
         spec = TrainingSpec.model_validate({"name": name, "command": ["true"], "resources": resources})
         assert self.caller is not None
-        return (await self.database.write(training.submit, self.caller, spec)).id
+        assert self.chosen is not None
+        return (await self.database.write(training.submit, self.caller, spec, self.chosen)).id
 
     async def act(self, action: Action, ids: list[str]) -> Acted:
         assert self.caller is not None

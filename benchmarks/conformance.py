@@ -31,9 +31,9 @@ from corral.core.workloads import (
     TopologyRequest,
     Workload,
 )
-from corral.scheduling.config import Config
-from corral.scheduling.engine import schedule
-from corral.scheduling.snapshot import Snapshot
+from corral.scheduling.planning.planner_state import schedule
+from corral.scheduling.state.config import Config
+from corral.scheduling.validate.snapshot import Snapshot
 
 MIB = 1 << 20
 NOW = 1_000_000_000

@@ -34,10 +34,10 @@ from corral.core.plans import Action
 from corral.core.queues import Queue, Quota
 from corral.core.resources import WHOLE_DEVICE_MILLI, Resource
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, ReplicaState, Request, Workload
-from corral.scheduling.engine import Engine, schedule
-from corral.scheduling.learn import learn
-from corral.scheduling.room_mix import work_class
-from corral.scheduling.snapshot import Snapshot
+from corral.scheduling.live.mix_learning import learn
+from corral.scheduling.placing.arrival_mix import work_class
+from corral.scheduling.planning.planner_state import PlannerState, schedule
+from corral.scheduling.validate.snapshot import Snapshot
 
 NOW = 1_000_000
 RUNS = 3
@@ -97,7 +97,7 @@ def measure_kept(name: str) -> report.Row:
     """A full cycle of an engine that has planned before: the least of several, since all are alike."""
     snapshot = quiet_snapshot()
     before = _peak_mib()
-    engine = Engine(snapshot)
+    engine = PlannerState(snapshot)
     plan = engine.plan(NOW)
     if not plan.is_empty or plan.unplaced:
         raise AssertionError("the quiet cluster is not quiet")
@@ -123,7 +123,7 @@ def measure_crowd(name: str) -> report.Row:
     """A full cycle in which nobody of many can start."""
     snapshot = crowd_snapshot()
     before = _peak_mib()
-    engine = Engine(snapshot)
+    engine = PlannerState(snapshot)
     waiting = len(engine.plan(NOW).unplaced)
     if waiting != CROWD_PENDING:
         raise AssertionError(f"{waiting} of the crowd wait, not {CROWD_PENDING}")

@@ -17,13 +17,13 @@ from corral.core.nodes import Node, Pool
 from corral.core.queues import Queue
 from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, Request, Workload
-from corral.scheduling.board import Board
-from corral.scheduling.place import Placer
-from corral.scheduling.requests import RequestClass
-from corral.scheduling.room_mix import Tally
-from corral.scheduling.slots import Slot
-from corral.scheduling.tree import QueueState
-from corral.scheduling.work import Chunk, WorkState
+from corral.scheduling.placing.arrival_mix import Tally
+from corral.scheduling.placing.placer import Placer
+from corral.scheduling.state.board import Board
+from corral.scheduling.state.queue_tree import QueueState
+from corral.scheduling.state.request_classes import RequestClass
+from corral.scheduling.state.slots import Slot
+from corral.scheduling.state.workload_state import Chunk, WorkState
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

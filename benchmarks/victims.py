@@ -20,8 +20,8 @@ from corral.core.plans import Action, Plan
 from corral.core.queues import Queue, Quota
 from corral.core.resources import Resource
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, ReplicaState, Request, Workload
-from corral.scheduling.engine import Engine, schedule
-from corral.scheduling.snapshot import Snapshot
+from corral.scheduling.planning.planner_state import PlannerState, schedule
+from corral.scheduling.validate.snapshot import Snapshot
 
 NOW = 1_000_000
 GPUS = 8
@@ -57,7 +57,7 @@ def _measure(trial: Trial) -> Iterator[dict[str, object]]:
         snapshot = trial.build(size)
         plain, _ = _best(partial(schedule, snapshot, actions=[Action.ALLOCATE]))
         seconds, plan = _best(partial(schedule, snapshot))
-        engine = Engine(snapshot)
+        engine = PlannerState(snapshot)
         engine.plan(snapshot.now)
         kept, _ = _best(partial(engine.plan, snapshot.now))
         waiting = {each.name for each in snapshot.workloads if each.running_since is None}

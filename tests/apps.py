@@ -13,7 +13,7 @@ from corral.identity.bootstrap import found_installation, super_administrator
 from corral.identity.passwords import Passwords
 from corral.queues.service import ensure_organisation_queues
 from corral.store.database import Database, Transaction
-from corral.zones.service import ensure_local_zone
+from tests.zones.machines import found_zone
 
 ORIGIN = "https://corral.test"
 PREFIX = "/api/v1"
@@ -87,7 +87,7 @@ async def found(database: Database, passwords: Passwords) -> None:
         found_installation(transaction, hashed)
         user_id, _ = super_administrator(transaction)
         write_password(transaction, user_id, hashed, must_change=False)
-        ensure_local_zone(transaction)
+        found_zone(transaction)
         ensure_organisation_queues(transaction)
 
     await database.write(work)

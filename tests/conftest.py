@@ -3,6 +3,8 @@
 A test that uses `database_url` or `database` runs twice, on SQLite and on PostgreSQL.
 """
 
+import os
+import re
 from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,9 +28,9 @@ from tests.postgres import Server, shared_server
 from tests.runs import begin_run, current_run, end_run
 
 # The same random examples in every run: what one change is blamed for was not there before it. New ones are
-# tried by `make explore`.
-settings.register_profile("repeatable", derandomize=True, database=None)
-settings.register_profile("new", derandomize=False, print_blob=True)
+# tried by `make explore`. No deadline: a machine that does other things is slow, not wrong.
+settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
+settings.register_profile("new", derandomize=False, print_blob=True, deadline=None)
 settings.load_profile("repeatable")
 
 # The application is imported by the fixtures that use it: a second of work that many tests do not need.
@@ -42,9 +44,24 @@ if TYPE_CHECKING:
     from tests.apps import ApiClient
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shapes", metavar="FILE", help="write down which statements each test executes")
+    parser.addoption(
+        "--postgresql",
+        choices=("all", "covering"),
+        default="all",
+        help="covering: without the tests of tests/covered.txt, whose statements others execute there",
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         begin_run()
+    if file := config.getoption("--shapes"):
+        from tests.shapes import Shapes
+
+        first = not hasattr(config, "workerinput")
+        config.pluginmanager.register(Shapes(Path(file), anew=first))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -53,14 +70,35 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests of one database only are sorted into its stage, as those of both are by their parameter."""
+    if config.getoption("--postgresql") == "covering":
+        _leave_covered_out(config, items)
+    if "MUTANT_UNDER_TEST" in os.environ:
+        for item in items:
+            item._nodeid = item.nodeid  # type: ignore[attr-defined] -- mutmut 3.8 asks pytest 9.2 for it
     for item in items:
         names = getattr(item, "fixturenames", ())
         if "postgresql_server" in names:
             item.add_marker("postgresql")
         elif "sqlite_template" in names:
             item.add_marker("sqlite")
+
+
+_KIND = re.compile(r"(?<=[\[-])postgresql(?=[\]-])")
+
+
+def _leave_covered_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    lines = (Path(__file__).parent / "covered.txt").read_text(encoding="utf-8").splitlines()
+    covered = {line for line in lines if not line.startswith("#")}
+
+    def is_covered(item: pytest.Item) -> bool:
+        kind = item.callspec.params.get("database_kind") if hasattr(item, "callspec") else None
+        return kind == "postgresql" and _KIND.sub("database", item.nodeid) in covered
+
+    left_out = [item for item in items if is_covered(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not is_covered(item)]
 
 
 @pytest.fixture(scope="session")
@@ -122,7 +160,9 @@ def clock() -> ShiftedClock:
 async def database(database_url: str, clock: ShiftedClock) -> "AsyncIterator[Database]":
     """A fresh, migrated database."""
     from corral.store.database import Database
+    from tests.compiled import share_compiled_statements
 
+    share_compiled_statements()
     opened = Database(database_url, clock=clock)
     yield opened
     await opened.close()

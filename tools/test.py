@@ -3,7 +3,8 @@
 Standard library only. A stage is a list of checks; a check is a command that counts as one test, or
 a command that writes a JUnit file whose cases are counted. A stage whose folder does not exist yet
 is not run and not reported. Each check runs as on a stranger's machine (stranger.py), and each stage
-has what it needs made ready first, so that it runs alone on a fresh clone.
+has what it needs made ready first, so that it runs alone on a fresh clone. Stages that wait run beside
+others (schedule.py); the lines come in the order of the table all the same.
 """
 
 from __future__ import annotations
@@ -11,65 +12,25 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self, TextIO
+from typing import ClassVar, Self, TextIO
 
+from schedule import run_side_by_side
+from stages import OUTPUT, ROOT, Check, Stage, stages
 from stranger import strangers_environment
 
-ROOT = Path(__file__).resolve().parent.parent
-OUTPUT = ROOT / ".cache" / "test"
-BIN = ROOT / ".venv" / "bin"
 STAGE_TIMEOUT_SECONDS = 900
 LOG_LINES_ON_FAILURE = 150
-
-# Tests outside these folders are sorted by whether they use a database (see tests/conftest.py).
-OWN_STAGE = (
-    "browser",
-    "chaos",
-    "cli",
-    "docs",
-    "engines",
-    "packaging",
-    "sdk",
-    "security/hostile",
-    "soak",
-    "stories",
-)
-# Loading these takes seconds in each process, and none of them uses a database (tests/tools sees to that).
-WITHOUT_DATABASE = ("core", "replay", "scheduling", "security/test_fuzzing.py", "tools")
-
-
-@dataclass(frozen=True)
-class Check:
-    name: str
-    command: tuple[str, ...]
-    junit: bool = False
-    takes_arguments: bool = False
-    prepares: bool = False  # counted only when it fails
-
-
-@dataclass(frozen=True)
-class Stage:
-    name: str
-    checks: tuple[Check, ...]
-    needs: tuple[str, ...] = ()
-    prepare: tuple[str, ...] = ()  # words of `tools/prepare stage`
-
-    def exists(self) -> bool:
-        return all((ROOT / path).exists() for path in self.needs)
-
-    def steps(self) -> tuple[Check, ...]:
-        if not self.prepare:
-            return self.checks
-        return (Check("prepare", ("tools/prepare", "stage", *self.prepare), prepares=True), *self.checks)
 
 
 @dataclass
@@ -90,124 +51,55 @@ class Result:
     stage: Stage
     count: Count = field(default_factory=Count)
     seconds: float = 0.0
+    cpu_seconds: float = 0.0  # of its processes and of those they waited for
     failures: list[str] = field(default_factory=list)
 
-
-def pytest_check(name: str, paths: Iterable[str], *options: str, workers: int = 2) -> Check:
-    present = [path for path in paths if (ROOT / path).exists()]
-    parallel = ["-n", str(workers)] if workers > 1 else []
-    return Check(name, (str(BIN / "pytest"), *present, *options, *parallel), junit=True, takes_arguments=True)
-
-
-def npm_check(name: str, script: str, *options: str, junit: bool = False) -> Check:
-    return Check(name, ("npm", "run", "--silent", "--prefix", "web", script, *options), junit=junit)
-
-
-def stages() -> list[Stage]:
-    console = ("node-modules", "console")
-    elsewhere = [f"--ignore=tests/{folder}" for folder in OWN_STAGE]
-    with_database = [*elsewhere, *(f"--ignore=tests/{folder}" for folder in WITHOUT_DATABASE)]
-    return [
-        Stage(
-            "lint",
-            (
-                Check("ruff check", (str(BIN / "ruff"), "check", ".")),
-                Check("ruff format", (str(BIN / "ruff"), "format", "--check", ".")),
-            ),
-        ),
-        Stage("types", (Check("mypy", (str(BIN / "mypy"),)),)),
-        Stage("imports", (Check("lint-imports", (str(BIN / "lint-imports"),)),), (".importlinter",)),
-        Stage(
-            "console",
-            (
-                npm_check("eslint", "lint"),
-                npm_check("typescript", "typecheck"),
-                Check("API types", ("tools/api-types", "--check")),
-                npm_check("vitest", "test", "--", "--reporter=default", "--reporter=junit", junit=True),
-                Check("build", ("tools/prepare", "console")),
-                npm_check("bundle size", "size"),
-            ),
-            ("web/package.json",),
-            ("node-modules",),
-        ),
-        Stage(
-            "unit",
-            (pytest_check("pytest", ["tests"], *elsewhere, "-m", "not sqlite and not postgresql"),),
-            prepare=("sandbox", "compiler", *console),
-        ),
-        Stage(
-            "sqlite",
-            (pytest_check("pytest", ["tests"], *with_database, "-m", "sqlite"),),
-            ("src/corral/store",),
-            ("sandbox", *console),
-        ),
-        Stage(
-            "postgresql",
-            (pytest_check("pytest", ["tests"], *with_database, "-m", "postgresql"),),
-            ("src/corral/store",),
-            ("postgresql", "sandbox", *console),
-        ),
-        Stage(
-            "engines",
-            (pytest_check("pytest", ["tests/engines", "tests/security/hostile"]),),
-            ("tests/engines",),
-            ("sandbox", "compiler", "network"),
-        ),
-        Stage(
-            "stories",
-            # They start a Corral each, and most of their time they wait for it.
-            (pytest_check("pytest", ["tests/stories", "tests/chaos"]),),
-            ("tests/stories",),
-            ("sandbox",),
-        ),
-        Stage(
-            "cli",
-            (pytest_check("pytest", ["tests/cli"], "--dist=loadfile"),),
-            ("tests/cli",),
-            ("postgresql", "sandbox", *console),
-        ),
-        Stage("sdk", (pytest_check("pytest", ["tests/sdk"], workers=1),), ("tests/sdk",), ("sandbox",)),
-        Stage(
-            "docs",
-            (pytest_check("pytest", ["tests/docs"], workers=1),),
-            ("tests/docs",),
-            ("sandbox", *console),
-        ),
-        Stage(
-            "browser",
-            # Half of its time a test waits for the page; a third one uses it.
-            (pytest_check("pytest", ["tests/browser"], "--dist=loadfile", workers=3),),
-            ("tests/browser", "web/package.json"),
-            ("browser", "sandbox", *console),
-        ),
-        Stage(
-            "packaging",
-            (pytest_check("pytest", ["tests/packaging"], workers=1),),
-            ("tests/packaging",),
-            ("sandbox", *console),
-        ),
-    ]
+    @property
+    def note(self) -> str:
+        over = f"over its {self.stage.budget} s" if self.seconds > self.stage.budget else ""
+        return "; ".join(part for part in (", ".join(self.failures), over) if part)
 
 
 class Progress:
-    """One line per stage; on a terminal it is rewritten while the stage runs."""
+    """One line per stage; on a terminal, what runs now stands below the last one."""
+
+    _running: ClassVar[dict[str, str]] = {}
+    _lock: ClassVar[threading.Lock] = threading.Lock()
 
     def __init__(self, prefix: str, *, live: bool) -> None:
         self.prefix = prefix
         self.live = live
-        self.started = time.monotonic()
+        self.lines: list[str] = []
 
     def update(self, text: str) -> None:
-        if self.live:
-            elapsed = time.monotonic() - self.started
-            print(f"\r\x1b[K{self.prefix} {elapsed:6.1f} s  {text}", end="", flush=True)
+        with self._lock:
+            self._running[self.prefix] = text
+            if self.live:
+                now = " · ".join(f"{' '.join(who.split()[1:])} {what}" for who, what in self._running.items())
+                print(f"\r\x1b[K{now[: shutil.get_terminal_size().columns - 1]}", end="", flush=True)
+
+    def note(self, text: str) -> None:
+        """Shown together with the stage's line, when it is its turn."""
+        self.lines.append(text)
 
     def finish(self, text: str) -> None:
-        print(f"\r\x1b[K{self.prefix} {text}" if self.live else f"{self.prefix} {text}", flush=True)
+        self.lines.insert(0, f"{self.prefix} {text}")
+        with self._lock:
+            self._running.pop(self.prefix, None)
+
+    def show(self) -> None:
+        with self._lock:
+            clear = "\r\x1b[K" if self.live else ""
+            print(clear + "\n".join(self.lines), flush=True)
 
 
-def run_command(command: Sequence[str], log: Path, progress: Progress, label: str, *, stream: bool) -> int:
-    """The command's exit code; its output goes to the log, and to the terminal when streaming."""
+_commands: set[subprocess.Popen[str]] = set()
+
+
+def run_command(
+    command: Sequence[str], log: Path, progress: Progress, label: str, *, stream: bool
+) -> tuple[int, float]:
+    """The command's exit code and CPU seconds; its output goes to the log, and is shown when streaming."""
     timed_out = threading.Event()
 
     def give_up(process: subprocess.Popen[str]) -> None:
@@ -232,16 +124,38 @@ def run_command(command: Sequence[str], log: Path, progress: Progress, label: st
     ):
         timer = threading.Timer(STAGE_TIMEOUT_SECONDS, give_up, [process])
         timer.start()
+        _commands.add(process)
         try:
             follow(process, written, progress, label, stream=stream)
-        except KeyboardInterrupt:
-            stop_group(process, first=signal.SIGINT)
-            raise
+            cpu_seconds = wait(process)
         finally:
             timer.cancel()
+            _commands.discard(process)
         if timed_out.is_set():
             written.write(f"\nStopped: not finished within {STAGE_TIMEOUT_SECONDS} seconds.\n")
-        return process.wait()
+        return process.returncode, cpu_seconds
+
+
+def wait(process: subprocess.Popen[str]) -> float:
+    """The CPU seconds of an ended command; nothing is known of one that was stopped meanwhile."""
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+    except ChildProcessError:
+        process.wait()
+        return 0.0
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime
+
+
+def stop_all() -> None:
+    """After Ctrl-C: every command that runs, side by side, because each may take its time."""
+    stopping = [
+        threading.Thread(target=stop_group, args=(process, signal.SIGINT)) for process in list(_commands)
+    ]
+    for thread in stopping:
+        thread.start()
+    for thread in stopping:
+        thread.join()
 
 
 def follow(
@@ -254,7 +168,6 @@ def follow(
             print(line, end="", flush=True)
         elif percent := re.search(r"\[ *(\d+)%\]", line):
             progress.update(f"{label} {percent[1]} %")
-    process.wait()
 
 
 def stop_group(process: subprocess.Popen[str], first: signal.Signals = signal.SIGTERM) -> None:
@@ -293,7 +206,7 @@ def count_check(check: Check, code: int, report: Path) -> Count:
 
 def run_check(
     stage: Stage, check: Check, arguments: Sequence[str], progress: Progress, *, stream: bool
-) -> Count:
+) -> tuple[Count, float]:
     slug = f"{stage.name}-{check.name}".replace(" ", "-")
     log, report = OUTPUT / f"{slug}.log", OUTPUT / f"{slug}.xml"
     report.unlink(missing_ok=True)
@@ -303,22 +216,22 @@ def run_check(
     if check.takes_arguments:
         command += arguments
     progress.update(check.name)
-    code = run_command(command, log, progress, check.name, stream=stream)
+    code, cpu_seconds = run_command(command, log, progress, check.name, stream=stream)
     count = count_check(check, code, report)
     if count.failed and not stream:
-        progress.finish(f"{check.name} failed; {log.relative_to(ROOT)}:")
+        progress.note(f"{check.name} failed; {log.relative_to(ROOT)}:")
         lines = log.read_text(encoding="utf-8").splitlines()
-        print("\n".join(f"    {line}" for line in lines[-LOG_LINES_ON_FAILURE:]), flush=True)
-    return count
+        progress.note("\n".join(f"    {line}" for line in lines[-LOG_LINES_ON_FAILURE:]))
+    return count, cpu_seconds
 
 
-def run_stage(stage: Stage, prefix: str, arguments: Sequence[str], *, stream: bool) -> Result:
+def run_stage(stage: Stage, progress: Progress, arguments: Sequence[str], *, stream: bool) -> Result:
     result = Result(stage)
-    progress = Progress(prefix, live=sys.stdout.isatty() and not stream)
     started = time.monotonic()
     for check in stage.steps():
-        count = run_check(stage, check, arguments, progress, stream=stream)
+        count, cpu_seconds = run_check(stage, check, arguments, progress, stream=stream)
         result.count += count
+        result.cpu_seconds += cpu_seconds
         if count.failed:
             result.failures.append(check.name)
     result.seconds = time.monotonic() - started
@@ -335,42 +248,96 @@ def describe(count: Count) -> str:
     return ", ".join(parts)
 
 
-def print_table(results: Sequence[Result]) -> None:
-    print(f"\n{'stage':<12} {'result':<8} {'passed':>7} {'failed':>7} {'skipped':>8} {'seconds':>8}")
+def print_table(results: Sequence[Result], seconds: float) -> None:
+    titles = f"{'passed':>7} {'failed':>7} {'skipped':>8} {'seconds':>8} {'CPU':>8}"
+    print(f"\n{'stage':<12} {'result':<8} {titles}")
     for result in results:
         count = result.count
         verdict = "failed" if count.failed else "passed"
         row = f"{result.stage.name:<12} {verdict:<8} {count.passed:>7} {count.failed:>7} {count.skipped:>8}"
-        print(f"{row} {result.seconds:>8.1f}  {', '.join(result.failures)}".rstrip())
+        print(f"{row} {result.seconds:>8.1f} {result.cpu_seconds:>8.1f}  {result.note}".rstrip())
+    cpu = sum(result.cpu_seconds for result in results)
+    print(f"{'together':<46} {seconds:>8.1f} {cpu:>8.1f}")
+
+
+def untracked_files() -> set[str]:
+    """Files of the checkout that git neither has nor ignores; none where there is no git."""
+    if not (ROOT / ".git").exists():
+        return set()
+    command = ["git", "ls-files", "--others", "--exclude-standard", "-z"]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return {name for name in found.stdout.split("\0") if name}
+
+
+def choose(names: Sequence[str]) -> list[Stage]:
+    """All that exist, or those named; one that reads the results of others needs them in the same run."""
+    known = stages()
+    there_are = {stage.name: stage for stage in known}
+    if unknown := [name for name in names if name not in there_are]:
+        raise ValueError(f"no stage {', '.join(unknown)}; there are {', '.join(sorted(there_are))}")
+    if absent := [name for name in names if not there_are[name].exists()]:
+        raise ValueError(f"stage {', '.join(absent)} has no tests yet")
+    chosen = [stage for stage in known if stage.exists() and (not names or stage.name in names)]
+    running = {stage.name for stage in chosen}
+    for stage in chosen:
+        if missing := [name for name in stage.after if name not in running]:
+            raise ValueError(f"stage {stage.name} reads the results of {', '.join(missing)}: name them, too")
+    return chosen
+
+
+def run_stages(chosen: Sequence[Stage], arguments: Sequence[str], *, stream: bool) -> int:
+    """Runs them, prints what became of them, and returns the exit code."""
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    before = untracked_files()
+    started = time.monotonic()
+    shown = [
+        Progress(f"{number:>2}/{len(chosen)} {stage.name:<12}", live=sys.stdout.isatty() and not stream)
+        for number, stage in enumerate(chosen, 1)
+    ]
+    results: list[Result | None] = [None] * len(chosen)
+
+    def run(index: int) -> None:
+        results[index] = run_stage(chosen[index], shown[index], arguments, stream=stream)
+
+    # What streams would mix.
+    run_side_by_side(
+        chosen, run, lambda index: shown[index].show(), cores=0 if stream else os.cpu_count() or 1
+    )
+    done = [result for result in results if result is not None]
+    print_table(done, time.monotonic() - started)
+    total = Count()
+    for result in done:
+        total += result.count
+    if left := sorted(untracked_files() - before):
+        print(f"\nThe tests left files in the checkout: {', '.join(left)}", flush=True)
+        total += Count(failed=1)
+    print(f"\n{total.passed} passed, {total.failed} failed", flush=True)
+    return 1 if total.failed else 0
 
 
 def main() -> int:
-    known = stages()
+    names = ", ".join(stage.name for stage in stages())
     parser = argparse.ArgumentParser(description="Run the test stages.", allow_abbrev=False)
-    parser.add_argument("stages", nargs="*", metavar="stage", help=", ".join(stage.name for stage in known))
+    parser.add_argument("stages", nargs="*", metavar="stage", help=names)
     parser.add_argument("--stream", action="store_true", help="show the output while it comes")
     parser.add_argument("--arguments", default="", help="further arguments for pytest")
     options = parser.parse_args()
+    try:
+        chosen = choose(options.stages)
+    except ValueError as error:
+        parser.error(str(error))
+    with ended_with_us():
+        return run_stages(chosen, options.arguments.split(), stream=options.stream)
 
-    names = {stage.name for stage in known}
-    if unknown := [name for name in options.stages if name not in names]:
-        parser.error(f"no stage {', '.join(unknown)}; there are {', '.join(sorted(names))}")
-    chosen = [stage for stage in known if not options.stages or stage.name in options.stages]
-    if absent := [stage.name for stage in chosen if options.stages and not stage.exists()]:
-        parser.error(f"stage {', '.join(absent)} has no tests yet")
-    chosen = [stage for stage in chosen if stage.exists()]
 
-    OUTPUT.mkdir(parents=True, exist_ok=True)
-    results = []
-    for number, stage in enumerate(chosen, 1):
-        prefix = f"{number:>2}/{len(chosen)} {stage.name:<12}"
-        results.append(run_stage(stage, prefix, options.arguments.split(), stream=options.stream))
-    print_table(results)
-    total = Count()
-    for result in results:
-        total += result.count
-    print(f"\n{total.passed} passed, {total.failed} failed", flush=True)
-    return 1 if total.failed else 0
+@contextmanager
+def ended_with_us() -> Iterator[None]:
+    """Ctrl-C stops every command that runs before this process ends."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        stop_all()
+        raise
 
 
 if __name__ == "__main__":

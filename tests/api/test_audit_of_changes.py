@@ -77,6 +77,9 @@ async def ground_changes(recorder: Recorder, user_id: str) -> None:
     zone = await campus.database.write(see, machine())
     pool = await do("pool.create", "POST", "/pools", {"zone_id": zone, "name": "a", "labels": {"x": "1"}})
     await do("pool.change", "PATCH", "/pools/{pool_id}", {"reservations": 1}, pool_id=pool["id"])
+    await do("pool.delete", "DELETE", "/pools/{pool_id}", pool_id=pool["id"])
+    lab = await do("zone.create", "POST", "/zones", {"name": "lab", "nodes": "1x1xL4-24GB"})
+    await do("zone.delete", "DELETE", "/zones/{zone_id}", zone_id=lab["id"])
     (node,) = made(await campus.admin.get("/nodes"))["items"]
     await do("node.cordon", "PATCH", "/nodes/{node_id}", {"cordoned": True}, node_id=node["id"])
 
@@ -154,6 +157,9 @@ async def test_every_change_is_in_the_audit_log(campus: Campus) -> None:
     secret = (await do("invitation.create", "POST", "/invitations", offer))["secret"]
     accepted = {"secret": secret, "name": "ann", **person}
     await do("user.create", "POST", "/invitations/accept", accepted, by=campus.visitor())
+    people = made(await campus.admin.get("/users"))["items"]
+    (ann,) = [one["id"] for one in people if one["name"] == "ann"]
+    await do("user.delete", "DELETE", "/users/{user_id}", user_id=ann)
     withdrawn = made(await campus.admin.post("/invitations", offer))["invitation"]["id"]
     await do("invitation.delete", "DELETE", "/invitations/{invitation_id}", invitation_id=withdrawn)
     in_other = {"organisation_id": other, "role_id": user_role, "seats": 5}

@@ -1,5 +1,6 @@
 """Bodies that would fill the stack, or hold numbers that nobody can store, are refused in words."""
 
+import json
 from typing import Any
 
 import pytest
@@ -21,6 +22,9 @@ WORK = '{"name": "x", "command": ["true"], "resources": {"cpu": 1, "memory": "1G
         pytest.param(WORK % "1e999", "too large", id="too large"),
         pytest.param(WORK % "NaN", "no number", id="not a number"),
         pytest.param(WORK % "-Infinity", "no number", id="infinite"),
+        pytest.param(
+            json.dumps({f"f{number}": 1 for number in range(150_000)}), "more than 5000 members", id="members"
+        ),
         pytest.param("{", "no JSON", id="cut off"),
         pytest.param(b'{"a": "\xff"}', "not UTF-8", id="no text"),
     ],

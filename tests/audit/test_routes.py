@@ -1,5 +1,6 @@
 """The audit log over HTTP: filters, pages, one entry, export."""
 
+import asyncio
 import csv
 import io
 import json
@@ -35,6 +36,7 @@ class Api:
         app.include_router(router)
         install_problem_handlers(app)
         app.state.database = database
+        app.state.stopping = asyncio.Event()
         app.state.find_organisation_path = Tree(ROOT, LAB, OTHER).find_path
         app.state.authenticator = self._authenticate
 

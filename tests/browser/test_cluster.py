@@ -54,7 +54,7 @@ def test_several_queues_are_changed_in_place_and_saved_at_once(admin_page: Page,
     type_into(admin_page, "Guarantee of Robotics", "14")
     bar = admin_page.locator(".effect-bar")
     expect(bar).to_contain_text("If you save these 3 changes now")
-    expect(bar).to_contain_text("Guarantees in Corral add up to 18 GPUs, the pool dgx has 16 GPUs.")
+    expect(bar).to_contain_text("Guarantees in Corral add up to 18 GPUs, the pool hall / dgx has 16 GPUs.")
     type_into(admin_page, "Guarantee of Robotics", "5")
     expect(bar).to_contain_text("nothing over-committed")
     expect(row(admin_page, "Vision Lab").locator("s").first).to_have_text("0")
@@ -98,7 +98,7 @@ def test_change_that_cannot_be_scheduled_says_why_and_is_not_saved(
 
 def test_node_is_cordoned_from_its_panel(admin_page: Page, story: Story) -> None:
     assert story.call("GET", "/nodes")["items"]
-    admin_page.goto("/nodes")
+    admin_page.goto("/nodes?tab=nodes")
     expect(admin_page.get_by_text("they schedule and meter; your code computes on the CPU")).to_be_visible()
     row(admin_page, "dgx-02").click()
     panel = open_panel(admin_page, "dgx-02")
@@ -108,6 +108,28 @@ def test_node_is_cordoned_from_its_panel(admin_page: Page, story: Story) -> None
     expect(row(admin_page, "dgx-02")).to_contain_text("Ready")
     admin_page.get_by_role("link", name="Devices").click()
     expect(row(admin_page, "dgx-01, GPU 7")).to_contain_text("H100-80GB, simulated")
+
+
+def test_pool_is_deleted_unless_something_is_in_it(admin_page: Page, story: Story, watch: Any) -> None:
+    zone = story.call("GET", "/zones")["items"][0]["id"]
+    new = {"zone_id": zone, "name": "spare", "labels": {"use": "spare"}}
+    pool = story.call("POST", "/pools", new)["id"]
+    lab = story.organisation("Has a quota")
+    queue = next(one for one in story.call("GET", "/queues")["items"] if one["organisation_id"] == lab)
+    quota = {"pool_id": pool, "resource": "cpu_milli", "guarantee": 1000}
+    story.call("PATCH", f"/queues/{queue['id']}", {"quotas": [quota]})
+    admin_page.goto(f"/nodes?tab=pools&pool={pool}")
+    panel = open_panel(admin_page, "spare")
+    panel.get_by_role("button", name="Delete pool").click()
+    dialog = admin_page.get_by_role("dialog").filter(has_text="Delete the pool spare?")
+    dialog.get_by_role("textbox").fill("spare")
+    watch.allow_answer(409, r"^/api/v1/pools/")
+    dialog.get_by_role("button", name="Delete pool").click()
+    expect(dialog).to_contain_text("1 queues with quotas in it")
+    story.call("PATCH", f"/queues/{queue['id']}", {"quotas": [quota | {"guarantee": 0}]})
+    dialog.get_by_role("button", name="Delete pool").click()
+    expect(panel).to_have_count(0)
+    expect(row(admin_page, "spare")).to_have_count(0)
 
 
 def test_flavor_is_made_and_deleted(admin_page: Page, story: Story) -> None:
@@ -169,6 +191,7 @@ def test_tables_have_room_on_a_small_laptop(new_page: NewPage, story: Story) -> 
     pages = (
         "/queues",
         "/nodes",
+        "/nodes?tab=nodes",
         "/nodes?tab=devices",
         "/nodes?tab=pools",
         "/flavors",
@@ -196,7 +219,7 @@ def test_pages_of_the_cluster_are_accessible(new_page: NewPage, story: Story, th
     (node, *_) = story.call("GET", "/nodes")["items"]
     for path, shown in (
         ("/queues", f"Seen in {theme}"),
-        (f"/nodes?node={node['id']}", "dgx-01"),
+        (f"/nodes?tab=nodes&node={node['id']}", "dgx-01"),
         ("/flavors", "gpu-1"),
     ):
         page.goto(path)
@@ -207,7 +230,8 @@ def test_pages_of_the_cluster_are_accessible(new_page: NewPage, story: Story, th
 def test_pages_of_the_cluster_speak_three_languages_on_a_phone(new_page: NewPage, story: Story) -> None:
     story.organisation("Small screen")
     page = new_page(signed_in=True, size=NARROW)
-    for path in ("/queues", "/nodes", "/nodes?tab=devices", "/nodes?tab=pools", "/flavors"):
+    nodes = ("/nodes", "/nodes?tab=nodes", "/nodes?tab=devices", "/nodes?tab=pools")
+    for path in ("/queues", *nodes, "/flavors"):
         for _ in each_language(page, path):
             expect(page.locator(".answer")).to_be_visible()
             expect(page.locator(".phone-rows li").first).to_be_visible()

@@ -152,6 +152,20 @@ def test_person_is_disabled_and_enabled_and_gets_a_login_link(admin_page: Page, 
     assert story.call("GET", f"/users/{yusuf.id}")["state"] == "active"
 
 
+def test_account_is_deleted_after_its_name_was_typed(admin_page: Page, story: Story) -> None:
+    person = story.person("leaver", "Lea Vermeer")
+    admin_page.goto(f"/people?person={person.id}")
+    panel = open_panel(admin_page, "Lea Vermeer")
+    panel.get_by_role("button", name="Delete account").click()
+    dialog = admin_page.get_by_role("dialog").filter(has_text="Delete Lea Vermeer?")
+    act = dialog.get_by_role("button", name="Delete account")
+    expect(act).to_be_disabled()
+    dialog.get_by_role("textbox").fill("leaver")
+    act.click()
+    expect(panel).to_have_count(0)
+    expect(row(admin_page, "Lea Vermeer")).to_have_count(0)
+
+
 def test_closed_dialog_is_out_of_the_way_while_it_fades(admin_page: Page, story: Story) -> None:
     person = story.person("ines", "Ines Moreau")
     admin_page.emulate_media(reduced_motion="no-preference")

@@ -13,6 +13,7 @@ _HOLDS = "() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
 _FORMS = (
     ("/training/launch", "Name"),
     ("/flavors?edit=new", "Name"),
+    ("/nodes?edit=new", "Name"),
     ("/nodes?tab=pools&edit=new", "Name"),
     ("/roles?edit=new", "Name"),
     ("/runtimes?edit=new", "Name"),
@@ -68,6 +69,39 @@ def test_panel_with_edits_is_not_closed_without_a_question(admin_page: Page) -> 
     panel.get_by_label("Name").press("Escape")
     question(admin_page).get_by_role("button", name="Discard changes").click()
     expect(panel).to_have_count(0)
+
+
+def test_signing_out_with_edits_asks_first(admin_page: Page) -> None:
+    admin_page.goto("/flavors?edit=new")
+    name = open_panel(admin_page, "New flavor").get_by_label("Name")
+    name.fill("half-typed")
+    for answer in ("Keep editing", "Discard changes"):
+        admin_page.locator("button.user-block").click()
+        admin_page.get_by_role("menuitem", name="Sign out").click()
+        question(admin_page).get_by_role("button", name=answer).click()
+        if answer == "Keep editing":
+            expect(name).to_have_value("half-typed")
+    admin_page.wait_for_url(re.compile("/login"))
+
+
+def test_form_keeps_what_was_typed_when_somebody_else_saves(
+    admin_page: Page, live_corral: LiveCorral
+) -> None:
+    story = Story(live_corral)
+    new = {"name": "shared", "cpu_milli": 1000, "memory_mib": 1024, "organisation_ids": [story.root()]}
+    path = f"/flavors/{story.call('POST', '/flavors', new)['id']}"
+    admin_page.goto(f"/flavors?flavor={path.rpartition('/')[2]}")
+    panel = open_panel(admin_page, "shared")
+    field = panel.get_by_label("What it is for")
+    field.fill("half-typed")
+    story.call("PATCH", path, {"description": "saved by another"})
+    expect(panel).to_contain_text("Someone else changed it meanwhile.")
+    expect(field).to_have_value("half-typed")
+    panel.get_by_role("button", name="Load the new version").click()
+    expect(field).to_have_value("saved by another")
+    expect(panel).not_to_contain_text("Someone else changed it meanwhile.")
+    story.call("PATCH", path, {"description": "and again"})
+    expect(field).to_have_value("and again")  # nothing was typed: it is simply up to date
 
 
 def test_every_form_holds_the_tab_while_it_has_edits(admin_page: Page) -> None:

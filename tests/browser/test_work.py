@@ -75,7 +75,7 @@ def test_work_that_cannot_run_says_why_and_what_would_help(admin_page: Page, sto
     expect(admin_page.get_by_text("Why it cannot run")).to_be_visible()
     strip = admin_page.locator(".strip rect").last
     expect(strip).to_have_attribute("fill", "var(--c-red-fill)")
-    expect(admin_page.get_by_text(re.compile(r"Ask for \d+ GPUs? for each replica"))).to_be_visible()
+    expect(admin_page.get_by_text(re.compile(r"Ask for \d+ GPUs? per replica"))).to_be_visible()
     for _language in each_language(admin_page, f"/workloads/{work}"):
         expect(admin_page.locator(".answer")).to_contain_text("64")
         assert_translated(admin_page)

@@ -190,7 +190,7 @@ class Storm:
             yield "parent", self.corral.process.pid
         for pid in supervisors(self.corral.home):
             yield "supervisor", pid
-        yield from _below(self.corral.process.pid)
+        yield from below(self.corral.process.pid)
 
     # Afterwards
 
@@ -226,7 +226,7 @@ def assert_invariants_hold(home: Path) -> None:
 _PROCESS = re.compile(r"(server\.child|planner_child|nursery)")
 
 
-def _below(parent: int) -> Iterator[tuple[str, int]]:
+def below(parent: int) -> Iterator[tuple[str, int]]:
     """Children of the parent, and theirs, by the module they run."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -237,4 +237,4 @@ def _below(parent: int) -> Iterator[tuple[str, int]]:
         if int(fields[1]) == parent and (found := _PROCESS.search(command)):
             pid = int(stat.parent.name)
             yield found[1], pid
-            yield from _below(pid)
+            yield from below(pid)

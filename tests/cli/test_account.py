@@ -32,7 +32,7 @@ def test_a_token_works_until_it_is_revoked(corral: Corral, done: Done, live_corr
     as_token = {"CORRAL_URL": live_corral.url, "CORRAL_TOKEN": made["secret"]}
     assert corral("whoami", "--json", **as_token).json["via"] == "token"
 
-    done("token", "revoke", "nightly")
+    done("token", "delete", "nightly")
 
     refused = corral("whoami", **as_token)
     assert refused.code == 1
@@ -59,26 +59,26 @@ def test_the_secret_of_a_token_is_shown_once(admin: Corral, done: Done) -> None:
 def test_an_ssh_key_is_added_listed_and_removed(admin: Corral, done: Done, tmp_path: Path) -> None:
     key = new_key(tmp_path, "mei@laptop")
 
-    refused = admin("ssh-key", "add", str(key))
+    refused = admin("ssh-key", "create", str(key))
     assert refused.code == 1
     assert "private key" in refused.err
 
-    added = done("ssh-key", "add", f"{key}.pub")
+    added = done("ssh-key", "create", f"{key}.pub")
     assert (added["title"], added["kind"]) == ("mei@laptop", "ssh-ed25519")
     assert added["fingerprint"] in admin("ssh-key", "list").out
-    done("ssh-key", "remove", added["fingerprint"])
+    done("ssh-key", "delete", added["fingerprint"])
     assert added["id"] not in [each["id"] for each in done("ssh-key", "list")]
 
 
 def test_what_is_no_key_is_refused(admin: Corral) -> None:
-    refused = admin("ssh-key", "add", "-", "--title", "x", stdin="not a key\n")
+    refused = admin("ssh-key", "create", "-", "--title", "x", stdin="not a key\n")
     assert refused.code == 1
     assert "public_key" in refused.err or "key" in refused.err
 
 
 def test_every_change_is_in_the_audit_log_with_before_and_after(admin: Corral, done: Done) -> None:
     made = done("org", "create", "Audited")
-    done("org", "rename", made["id"], "Audited anew")
+    done("org", "edit", made["id"], "--name", "Audited anew")
 
     entries = done("audit", "list", "--object", made["id"])
 
@@ -97,7 +97,7 @@ def test_audit_filters_narrow(done: Done) -> None:
     assert some
     assert {each["action"] for each in some} == {action}
     assert done("audit", "list", "--since", "2030-01-01") == []
-    assert len(done("audit", "list", "--actor", "admin", "--since", "1d", "--limit", "1")) == 1
+    assert len(done("audit", "list", "--user", "admin", "--since", "1d", "--limit", "1")) == 1
 
 
 def test_a_time_that_cannot_be_read_names_the_option(admin: Corral) -> None:
@@ -127,13 +127,13 @@ def test_actions_are_listed(done: Done) -> None:
 
 
 def test_a_secret_is_set_from_standard_input_listed_and_deleted(admin: Corral, done: Done) -> None:
-    said = admin("secret", "set", "api-key", stdin="hidden-value\n")
+    said = admin("secret", "create", "api-key", stdin="hidden-value\n")
     assert said.code == 0
     assert "hidden-value" not in said.out + said.err
     assert [each["name"] for each in done("secret", "list")] == ["api-key"]
     assert "hidden-value" not in admin("secret", "list", "--json").out
     done("secret", "delete", "api-key")
-    assert "corral secret set" in admin("secret", "list").out
+    assert "corral secret create" in admin("secret", "list").err
     assert admin("secret", "delete", "api-key").code == 1
 
 
@@ -143,7 +143,7 @@ def test_a_runtime_is_defined_listed_and_deleted(admin: Corral, done: Done, tmp_
     made = done("runtime", "create", "vision", "scipy", "-r", str(listed), "--no-build")
     assert (made["requirements"], made["state"]) == (["scipy", "numpy>=2", "pillow"], "defined")
     assert done("runtime", "create", "vision", "torch", "--no-build")["version"] == 2
-    assert "scikit-learn" in admin("runtime", "list").out
+    assert "scikit-learn" in admin("runtime", "list").err
     done("runtime", "delete", "vision:1")
     assert [each["version"] for each in done("runtime", "list")["items"]] == [2]
     done("runtime", "delete", "vision")

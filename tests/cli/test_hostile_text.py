@@ -136,8 +136,15 @@ def test_no_answer_speaks_to_the_terminal(
     if question[0] == "logs" and not as_json:
         assert HOSTILE in told.out  # to a file or a pipe it goes as it is
         return
-    assert_harmless(told.out + told.err, "\n")
+    assert_harmless(told.out + told.err, "\n\t")  # tabs stand between columns, and nowhere else
+    assert_as_many_columns(told.out)
     assert "Traceback" not in told.err
+
+
+def assert_as_many_columns(table: str) -> None:
+    """Each run of lines with tabs has the same number of them: no value brings its own."""
+    for block in re.split(r"^[^\t]*\n", table, flags=re.MULTILINE):
+        assert len({line.count("\t") for line in block.splitlines() if line}) <= 1, block
 
 
 CHANGES = [
@@ -146,13 +153,13 @@ CHANGES = [
     ("flavor", "create", "hostile-{n}", "--cpu", "1", "--memory", "1Gi"),
     ("user", "create", "hostile{n}"),
     ("role", "create", "Hostile {n}", "--permission", "queues.read"),
-    ("user", "invite"),
+    ("user", "invitation", "create"),
     ("user", "join-code", "create", "--seats", "2"),
-    ("secret", "set", "hostile{n}"),
+    ("secret", "create", "hostile{n}"),
     ("run", "--no-upload", "--dry-run", "--", "true"),
     ("run", "--no-upload", "--cpu", "-1", "--", "true"),
     ("run", "--no-upload", "--memory", "9999Ti", "--detach", "--", "true"),
-    ("user", "set-priority", "{me}", "9"),
+    ("user", "edit", "{me}", "--priority", "9"),
     ("settings", "mail", "test", "nobody"),
     ("org", "show", "nothing of that name"),
     ("audit", "show", "nothing"),
@@ -171,7 +178,7 @@ def test_no_change_and_no_refusal_speaks_to_the_terminal(
     assert hostile
     assert told.out + told.err
     assert_harmless(told.out + told.err, "\n")
-    if words[:2] == ["secret", "set"]:
+    if words[:2] == ["secret", "create"]:
         monkeypatch.undo()
         done("secret", "delete", words[2])  # others look at all secrets of this person
 

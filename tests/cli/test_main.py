@@ -101,7 +101,7 @@ def complete(corral: Corral, words: str) -> list[str]:
 
 def test_completion_knows_commands_and_their_parts(corral: Corral, program: Corral) -> None:
     assert complete(program, "corral whoa") == ["whoami"]
-    assert complete(corral, "corral user set") == ["set-priority"]
+    assert complete(corral, "corral user inv") == ["invitation"]
     assert complete(corral, "corral up --ho") == [
         "--home",
         "--host",

@@ -35,7 +35,7 @@ def test_last_values_are_shown_with_lowest_and_highest(
         "resources": {"cpu_milli": 100, "memory_mib": 64},
     }
     workload = transport.request("POST", "/api/v1/training", body=document, create=True).json()["id"]
-    assert "Nothing was reported" in admin("metrics", workload).out
+    assert "Nothing was reported" in admin("metrics", workload).err
     reports = [
         Report(
             RunKey(workload, 1, 0), number, datetime(2026, 11, 15, 9, tzinfo=UTC), {"step": number, **body}
@@ -44,10 +44,11 @@ def test_last_values_are_shown_with_lowest_and_highest(
     ]
     url = sqlite_url(live_corral.home / "corral.db")
     in_database(url, lambda transaction: record(transaction, reports))
-    shown = admin("metrics", workload).out
+    told = admin("metrics", workload)
+    shown = told.out
     assert ["loss", "1", "0", "2", "0.5", "0.25", "2", "2026-11-15", "09:00:00"] in [
         line.split() for line in shown.splitlines()
     ]
-    assert "1 values were not taken" in shown
+    assert "1 values were not taken" in told.err
     (loss,) = done("metrics", workload, "--name", "loss")["items"]
     assert [point["mean"] for point in loss["points"]] == [2.0, 0.25, 0.5]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,8 +37,15 @@ def _options() -> Iterator[Any]:
 @pytest.mark.parametrize("value", _BAD)
 @pytest.mark.parametrize(("path", "option", "command"), [*_options()])
 def test_bad_value_is_refused_in_the_words_of_the_command(
-    admin: Corral, path: tuple[str, ...], option: Any, command: Any, value: str
+    admin: Corral,
+    path: tuple[str, ...],
+    option: Any,
+    command: Any,
+    value: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # some values are names of files that are written
     words, last = [*path], []
     for each in command.params:
         if each is option and each.param_type_name == "option":

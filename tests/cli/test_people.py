@@ -36,9 +36,9 @@ def test_the_tree_is_shown_as_a_tree(admin: Corral, done: Done, lab: str) -> Non
 def test_an_organisation_is_renamed_moved_and_deleted_by_name(admin: Corral, done: Done, lab: str) -> None:
     made = done("org", "create", f"Old of {lab}", "--parent", lab)
     other = done("org", "create", f"Other of {lab}")
-    renamed = done("org", "rename", made["name"], f"New of {lab}")
+    renamed = done("org", "edit", made["name"], "--name", f"New of {lab}")
     assert renamed["name"] == f"New of {lab}"
-    moved = done("org", "move", f"New of {lab}", "--to", other["id"])
+    moved = done("org", "edit", f"New of {lab}", "--parent", other["id"])
     assert moved["parent_id"] == other["id"]
 
     kept = admin("org", "delete", f"New of {lab}", stdin="something else\n")
@@ -88,10 +88,10 @@ def test_an_account_is_disabled_and_enabled(admin: Corral, done: Done, person: s
 def test_priority_outside_one_to_five_is_refused_with_the_field(
     admin: Corral, done: Done, person: str
 ) -> None:
-    assert done("user", "set-priority", person, "5")["priority"] == 5
-    refused = admin("user", "set-priority", person, "6")
+    assert done("user", "edit", person, "--priority", "5")["priority"] == 5
+    refused = admin("user", "edit", person, "--priority", "6")
     assert refused.code == 1
-    assert refused.err.startswith("PRIORITY: ")
+    assert refused.err.startswith("--priority: ")
     assert "At most 5." in refused.err
 
 
@@ -148,19 +148,19 @@ def test_a_file_that_is_not_there_is_named(admin: Corral, tmp_path: Path) -> Non
 
 
 def test_an_invitation_is_made_listed_and_taken_back(admin: Corral, done: Done, lab: str) -> None:
-    made = done("user", "invite", "--org", lab, "--hours", "2")
+    made = done("user", "invitation", "create", "--org", lab, "--until", "2h")
     assert "/join#invitation=" in made["url"]
     identity = made["invitation"]["id"]
-    assert identity in [each["id"] for each in done("user", "invitations")]
-    done("user", "revoke-invitation", identity)
-    assert identity not in [each["id"] for each in done("user", "invitations")]
+    assert identity in [each["id"] for each in done("user", "invitation", "list")]
+    done("user", "invitation", "delete", identity)
+    assert identity not in [each["id"] for each in done("user", "invitation", "list")]
 
 
 def test_a_join_code_has_seats_and_can_be_ended(done: Done, lab: str) -> None:
-    made = done("user", "join-code", "create", "--seats", "40", "--hours", "3", "--org", lab)
+    made = done("user", "join-code", "create", "--seats", "40", "--until", "3h", "--org", lab)
     assert (made["seats"], made["seats_taken"]) == (40, 0)
     assert made["code"] in [each["code"] for each in done("user", "join-code", "list")]
-    done("user", "join-code", "revoke", made["code"])
+    done("user", "join-code", "delete", made["code"])
     assert made["code"] not in [each["code"] for each in done("user", "join-code", "list")]
 
 

@@ -69,7 +69,7 @@ def test_actions_that_are_left_out_do_nothing(corral: Corral, snapshot: str) -> 
 
 def test_explanation_says_what_would_help(corral: Corral, snapshot: str) -> None:
     shown = corral("plan", snapshot, "--explain", "job")
-    assert "a limit of team that is 1 GPU higher" in shown.out
+    assert "if the limit of team were 1 GPU higher" in shown.out
     assert "no workload 'other'" in corral("plan", snapshot, "--explain", "other").err
 
 

@@ -64,8 +64,8 @@ def test_a_sign_in_that_cannot_be_kept_leaves_no_token(
     assert refused.code == 1
     assert "cannot be kept" in refused.err
     assert "XDG_CONFIG_HOME" in refused.err
-    made = done("audit", "list", "--actor", "wei", "--action", "token.create")
-    revoked = done("audit", "list", "--actor", "wei", "--action", "token.revoke")
+    made = done("audit", "list", "--user", "wei", "--action", "token.create")
+    revoked = done("audit", "list", "--user", "wei", "--action", "token.revoke")
     assert [each["object_id"] for each in made] == [each["object_id"] for each in revoked]
     assert len(made) == 1
 

@@ -21,8 +21,8 @@ def test_policies_are_compared_and_it_says_that_it_is_simulated(corral: Corral, 
     shown = corral("simulate", *SMALL, work, "--policy", "fixed", "--policy", "elastic")
     assert shown.code == 0, shown.err
     assert shown.out.startswith("Simulated: 3 workloads of work.csv on 1 nodes with 4 GPUs.")
-    (waits,) = (line.split("  ") for line in shown.out.splitlines() if line.startswith("Mean wait  "))
-    assert [each.strip() for each in waits if each.strip()] == ["Mean wait", "3 min", "0 s"]
+    (waits,) = (line.split("\t") for line in shown.out.splitlines() if line.startswith("Mean wait\t"))
+    assert waits == ["Mean wait", "3 min 20 s", "0 s"]
     assert "fixed, by queue" in shown.out
 
 

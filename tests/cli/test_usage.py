@@ -35,7 +35,7 @@ def _two_gpu_hours(transaction: Transaction) -> str:
 def test_usage_is_shown_in_hours_of_gpus_and_gibibytes(
     admin: Corral, done: Done, live_corral: LiveCorral
 ) -> None:
-    assert admin("usage", "--until", "2020-01-01").out.startswith("Nothing was used")
+    assert admin("usage", "--until", "2020-01-01").err.startswith("Nothing was used")
     workload = in_database(sqlite_url(live_corral.home / "corral.db"), _two_gpu_hours)
     asked = ("usage", "--workload", workload, "--until", "2099-01-01", "--since", "1d")
     table = admin(*asked)

@@ -102,14 +102,14 @@ def test_detached_work_is_named_by_its_id_alone_and_found_by_every_name(
     assert done("describe", work[:20])["id"] == work
     assert [one["id"] for one in done("ps") if one["name"] == name] == [work]
     assert admin("logs", name).out == "here\n"
-    assert " of 1 " in next(line for line in admin("top").out.splitlines() if work in line)
+    assert " of 1\t" in next(line for line in admin("top").out.splitlines() if work in line)
     assert work in {one["id"] for one in done("top", "--everyone")}
     assert done("ps", "--summary")["states"]["running"] >= 1
     assert "running" in admin("ps", "--summary").out
     assert [one["metric"] for one in done("samples", work, "--metric", "cpu_milli")["items"]] == ["cpu_milli"]
     assert admin("samples", "shelf:1").code == 1
     assert "runs" in admin("why", name).out or "running" in admin("why", name).out
-    assert admin("stop", name).out == f"{work} is told to stop.\n"
+    assert admin("stop", name).out == f"{work} is stopping.\n"
     _wait_for(done, name, "stopped")
     assert work not in admin("ps").out
     assert work in admin("ps", "--all").out

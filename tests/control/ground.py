@@ -7,21 +7,24 @@ from typing import Any
 
 import pytest
 
-from corral.control import leases
-from corral.control.leases import Lease
-from corral.control.observed import RECONCILE
-from corral.control.planner import Planner, PlannerGoneError
+from corral.control.planner import Planner, PlannerGoneError, PlannerRefusedError
 from corral.control.term import Term
 from corral.control.timing import SystemTiming
 from corral.control.zone import Zone
 from corral.core.devices import Device
 from corral.core.nodes import Node
+from corral.core.refusals import Refusal
 from corral.engines.interface import Start
 from corral.engines.simulated import Program, SimulatedEngine
-from corral.scheduling.live import LivePlanner, Load, Question
-from corral.zones.service import local_zone
+from corral.scheduling.live.live_planner import LivePlanner, Load, Question
+from corral.store import leadership
+from corral.store.leadership import Leadership
+from corral.usage.clock import ReadClock
+from corral.workloads.verdicts import Prober
+from corral.zones.zones import RECONCILE
 from tests.apps import ApiClient
 from tests.campus import Campus, made
+from tests.zones.machines import this_machine
 
 SECOND = 1_000_000
 MACHINE = Node(
@@ -45,7 +48,13 @@ class PlannerHere(Planner):
             self._live = LivePlanner()
         if self._live is None:
             raise PlannerGoneError("it was closed")
-        return self._live.answer(question)
+        try:
+            return self._live.answer(question)
+        except Refusal as refusal:
+            raise PlannerRefusedError(f"{refusal.detail} {refusal.remedy}") from refusal
+        except Exception as error:
+            self._live = None
+            raise PlannerGoneError(repr(error)) from error
 
     async def close(self) -> None:
         self._live = None
@@ -60,6 +69,7 @@ class Ground:
     zone: Zone
     programs: dict[str, Program]
     now: int  # of the engine: only the test lets it pass, however slow the machine is
+    kinds: Mapping[str, Any]
     terms: dict[str, Term] = field(default_factory=dict)
     started: list[Start] = field(default_factory=list)
 
@@ -67,11 +77,11 @@ class Ground:
         """A new term for both loops, as after a change of leader."""
         for name in (RECONCILE, "schedule"):
             full = f"{name}/{self.zone.id}"
-            lease = await self.campus.database.write(leases.acquire, full, "test", timedelta(days=1))
-            assert isinstance(lease, Lease)
-            self.terms[name] = Term(full, lease, float("inf"), SystemTiming())
+            held = await self.campus.database.write(leadership.acquire, full, "test", timedelta(days=1))
+            assert isinstance(held, Leadership)
+            self.terms[name] = Term(full, held, float("inf"), SystemTiming())
 
-    async def restart(self) -> None:
+    async def restart(self, read_time: ReadClock | None = None) -> None:
         """As after a crash: everything in memory is gone, the engine goes on."""
         await self.zone.scheduler.close()
         await self.zone.reconciler.close()
@@ -80,16 +90,12 @@ class Ground:
             self.zone.id,
             self.engine,
             self.kinds,
-            planner=PlannerHere(),
+            make_planner=PlannerHere,
             clock=lambda: self.now / SECOND,
+            read_time=read_time,
         )
-        self.campus.app.state.prober = self.zone
+        self.campus.app.state.zones = OneZone(self.zone, self.engine)
         await self.take_over()
-
-    @property
-    def kinds(self) -> Mapping[str, Any]:
-        kinds: Mapping[str, Any] = self.campus.app.state.kinds
-        return kinds
 
     async def reconcile(self) -> None:
         await self.zone.reconciler.turn(self.terms[RECONCILE])
@@ -121,6 +127,12 @@ class Ground:
         document = {"name": name, "command": ["python", "train.py"], "resources": resources} | more
         return str(made(await person.post("/training", document))["id"])
 
+    async def reserve(self) -> None:
+        """The first two that wait get a time that nobody may push back."""
+        await self.settle()
+        (pool,) = made(await self.campus.admin.get("/pools"))["items"]
+        made(await self.campus.admin.patch(f"/pools/{pool['id']}", {"reservations": 2}, match="*"))
+
     async def state(self, workload_id: str) -> str:
         return str((await self.get(workload_id))["state"])
 
@@ -130,6 +142,20 @@ class Ground:
     async def get(self, workload_id: str) -> dict[str, Any]:
         found: dict[str, Any] = made(await self.campus.admin.get(f"/workloads/{workload_id}"))
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class OneZone:
+    """The zones of an application that a test drives by hand."""
+
+    prober_here: Prober
+    engine_here: Any
+
+    async def engine(self, zone_id: str) -> Any:
+        return self.engine_here
+
+    async def prober(self, zone_id: str) -> Prober:
+        return self.prober_here
 
 
 @pytest.fixture
@@ -145,17 +171,18 @@ async def ground(campus: Campus) -> AsyncIterator[Ground]:
 
     now = int(campus.clock().timestamp() * SECOND)
     engine = SimulatedEngine([MACHINE], program_of, now=now, ticks_per_second=SECOND)
-    zone_id = (await campus.database.read(local_zone)).id
+    zone_id = (await campus.database.read(this_machine)).id
+    kinds = campus.app.state.zones.equipment.kinds
     zone = Zone(
         campus.database,
         zone_id,
         engine,
-        campus.app.state.kinds,
-        planner=PlannerHere(),
+        kinds,
+        make_planner=PlannerHere,
         clock=lambda: made_ground.now / SECOND,
     )
-    made_ground = Ground(campus, engine, zone, programs, now, started=starts)
-    campus.app.state.prober = zone
+    made_ground = Ground(campus, engine, zone, programs, now, kinds, started=starts)
+    campus.app.state.zones = OneZone(zone, engine)
     await made_ground.take_over()
     yield made_ground
     await made_ground.zone.reconciler.close()

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -229,11 +229,11 @@ async def test_report_that_cannot_be_kept_is_lost_alone(ground: Ground, monkeypa
     await ground.pass_time(10)
     kept: list[str] = []
 
-    def listener(transaction: Transaction, said: Sequence[Message]) -> None:
+    def listener(transaction: Transaction, said: Sequence[Message]) -> Mapping[str, str | None]:
         if any(message.run.startswith(both.odd) for message in said):
             raise OddError
-        keep_reports(transaction, said)
         kept.extend(message.run for message in said)
+        return keep_reports(transaction, said)
 
     at = ground.now
     said = tuple(

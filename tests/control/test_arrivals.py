@@ -2,7 +2,7 @@
 
 from corral.control import feed
 from corral.core.workloads import DeviceRequest
-from corral.scheduling.live import Load
+from corral.scheduling.live.live_planner import Load
 from corral.workloads.arrivals import newest_arrivals
 from tests.campus import made
 from tests.control.ground import Ground

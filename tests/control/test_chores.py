@@ -13,7 +13,6 @@ from corral.audit.actions import ACTIONS
 from corral.audit.tables import audit_entry
 from corral.control import chores
 from corral.control.chores import chores_loop, flush_loop
-from corral.control.leases import LeaseLost
 from corral.control.loop import Done, Loop
 from corral.control.term import Term
 from corral.events.record import publish
@@ -21,6 +20,7 @@ from corral.events.tables import event
 from corral.identity import tables
 from corral.identity.bootstrap import found_installation
 from corral.store.database import Database, Transaction
+from corral.store.leadership import LeadershipLost
 from tests.clocks import ShiftedClock
 from tests.control.virtual_time import VirtualTime
 
@@ -64,7 +64,7 @@ async def add(database: Database, place: Place, table: Table, **values: Any) -> 
 
 
 async def take_turn(loop: Loop) -> Done:
-    """One turn of a loop without its waiting; the term is one that needs no lease."""
+    """One turn of a loop without its waiting; the term is one that needs no leadership."""
     return await loop._turn(Term("chores", None, float("inf"), VirtualTime()))
 
 
@@ -268,11 +268,11 @@ async def test_chores_of_a_replaced_holder_do_nothing(
 ) -> None:
     class Replaced(Term):
         def check(self, transaction: Transaction) -> None:
-            raise LeaseLost("epoch 1 is over")
+            raise LeadershipLost("epoch 1 is over")
 
     await add(database, place, tables.session, id="over", expires_at=clock())
     loop = chores_loop(database, session_idle=IDLE)
-    with pytest.raises(LeaseLost):
+    with pytest.raises(LeadershipLost):
         await loop._turn(Replaced("chores", None, float("inf"), VirtualTime()))
     assert await ids(database, tables.session) == ["over"]
 

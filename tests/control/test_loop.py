@@ -1,4 +1,4 @@
-"""The loop class: hints, period, lease, back-off, stopping. Time is virtual, databases are real."""
+"""The loop class: hints, period, leadership, back-off, stopping. Time is virtual, databases are real."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -10,14 +10,14 @@ import structlog
 from sqlalchemy import insert, select, update
 
 from corral.api.metrics import REGISTRY
-from corral.control import leases
-from corral.control.leases import LeaseLost
 from corral.control.loop import Done, Loop
 from corral.control.pace import Pace
-from corral.control.tables import lease
 from corral.control.term import Term
 from corral.platform.tables import setting
+from corral.store import leadership
 from corral.store.database import Database, Transaction
+from corral.store.leadership import LeadershipLost
+from corral.store.leadership import leadership as leadership_table
 from tests.control.virtual_time import VirtualTime
 
 
@@ -97,10 +97,14 @@ async def hint(database: Database, topic: str = "things") -> None:
     await database.write(lambda tx: tx.hint(topic))
 
 
-async def another_takes_the_lease(database: Database) -> None:
+def let_expire(transaction: Transaction) -> None:
+    transaction.run(update(leadership_table).values(expires_at=transaction.now - timedelta(days=1)))
+
+
+async def another_takes_the_leadership(database: Database) -> None:
     def take(transaction: Transaction) -> None:
-        transaction.run(update(lease).values(expires_at=transaction.now - timedelta(days=1)))
-        assert leases.acquire(transaction, "test", "another", timedelta(seconds=30))
+        let_expire(transaction)
+        assert leadership.acquire(transaction, "test", "another", timedelta(seconds=30))
 
     await database.write(take)
 
@@ -260,8 +264,8 @@ async def test_stop_finishes_the_turn_and_gives_the_lease_back(
         await asyncio.wait_for(task, 10)
     assert not turns.cut_off
     assert len(turns) == 1
-    assert metric("corral_loop_lease_held") == 0
-    taken = await database.write(leases.acquire, "test", "another", timedelta(seconds=30))
+    assert metric("corral_loop_leadership_held") == 0
+    taken = await database.write(leadership.acquire, "test", "another", timedelta(seconds=30))
     assert taken is not None
     assert taken.epoch == turns.terms[0].epoch + 1
 
@@ -288,7 +292,7 @@ async def test_lease_is_renewed_at_a_third_while_a_long_turn_runs(
     database: Database, turns: Turns, time: VirtualTime
 ) -> None:
     turns.hold = asyncio.Event()
-    async with running(make_loop(database, turns, time, lease_seconds=30)):
+    async with running(make_loop(database, turns, time, leadership_seconds=30)):
         assert await time.idle() == pytest.approx(10)
         term = turns.terms[0]
         assert term.deadline == pytest.approx(1027)
@@ -305,10 +309,10 @@ async def test_turn_is_cut_off_when_another_process_took_over(
     before = metric("corral_loop_turns_total", result="lost")
     async with running(make_loop(database, turns, time)):
         await time.idle()
-        await another_takes_the_lease(database)
+        await another_takes_the_leadership(database)
         await time.pass_on(11)
         assert turns.cut_off
-        assert metric("corral_loop_lease_held") == 0
+        assert metric("corral_loop_leadership_held") == 0
     assert metric("corral_loop_turns_total", result="lost") == before + 1
 
 
@@ -323,8 +327,8 @@ async def test_guarded_write_of_a_replaced_holder_is_refused(
 
     async with running(make_loop(database, turns, time)):
         await time.idle()
-        await another_takes_the_lease(database)
-        with pytest.raises(LeaseLost):
+        await another_takes_the_leadership(database)
+        with pytest.raises(LeadershipLost):
             await database.write(guarded, turns.terms[0])
     assert await database.read(lambda tx: tx.rows(select(setting.c.key))) == []
 
@@ -337,10 +341,10 @@ async def test_machine_that_slept_refuses_outside_calls_before_anything_else(
         await time.idle()
         term = turns.terms[0]
         term.check_deadline(20)
-        with pytest.raises(LeaseLost, match=r"30\.0 s needed"):
+        with pytest.raises(LeadershipLost, match=r"30\.0 s needed"):
             term.check_deadline(30)
         time.jump(3600)
-        with pytest.raises(LeaseLost):
+        with pytest.raises(LeadershipLost):
             term.check_deadline()
 
 
@@ -349,10 +353,10 @@ async def test_loop_comes_back_after_its_lease_was_lost(
 ) -> None:
     async with running(make_loop(database, turns, time)):
         await time.idle()
-        await another_takes_the_lease(database)
+        await another_takes_the_leadership(database)
         await time.pass_on(30)
         assert len(turns) == 1
-        await database.write(lambda tx: tx.run(update(lease).values(expires_at=tx.now - timedelta(days=1))))
+        await database.write(let_expire)
         await time.pass_on(10)
         assert len(turns) == 2
         assert turns.terms[1].epoch == turns.terms[0].epoch + 2
@@ -362,7 +366,7 @@ async def test_turn_that_sees_the_lease_lost_is_not_a_failure(
     database: Database, turns: Turns, time: VirtualTime
 ) -> None:
     def lost(_: Term) -> Done:
-        raise LeaseLost("epoch 1 is over")
+        raise LeadershipLost("epoch 1 is over")
 
     turns.next = lost
     before = metric("corral_loop_turns_total", result="lost")
@@ -378,12 +382,16 @@ async def test_database_that_goes_away_ends_the_term_at_its_deadline(
     turns.hold = asyncio.Event()
     async with running(make_loop(database, turns, time)):
         await time.idle()
-        await database.write(lambda tx: tx.connection.exec_driver_sql("ALTER TABLE lease RENAME TO gone"))
+        await database.write(
+            lambda tx: tx.connection.exec_driver_sql("ALTER TABLE leadership RENAME TO gone")
+        )
         await time.pass_on(26)
         assert not turns.cut_off
         await time.pass_on(1)
         assert turns.cut_off
-        await database.write(lambda tx: tx.connection.exec_driver_sql("ALTER TABLE gone RENAME TO lease"))
+        await database.write(
+            lambda tx: tx.connection.exec_driver_sql("ALTER TABLE gone RENAME TO leadership")
+        )
         turns.hold = None
         await time.pass_on(11)
         assert len(turns) == 2

@@ -17,10 +17,10 @@ from corral.core.nodes import Node
 from corral.core.plans import Lack, LackKind, ReasonKind
 from corral.core.queues import Queue
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, ReplicaState, Request, Workload
-from corral.scheduling.engine import schedule
-from corral.scheduling.line import Whole
-from corral.scheduling.live import Changes, Explain, Load, MakePlan, Probe
-from corral.scheduling.snapshot import Snapshot, write_value
+from corral.scheduling.live.infeasible_work import FullCapacity
+from corral.scheduling.live.live_planner import Changes, Explain, Load, MakePlan, Probe
+from corral.scheduling.planning.planner_state import schedule
+from corral.scheduling.validate.snapshot import Snapshot, write_value
 
 NODE = Node("n0", 8000, 65536, devices=(Device("g0", 81920), Device("g1", 81920)))
 QUEUES = (Queue("all"), Queue("ana", "all"), Queue("bert", "all"))
@@ -91,6 +91,8 @@ async def test_probe_of_what_can_never_run_names_what_would(planner: Planner) ->
     assert told.explanation is not None
     assert told.explanation.estimate is None
     assert AskForLess("main", "devices", 2) in told.explanation.changes
+    # The arithmetic is all there is to say: no check of a single node adds to it.
+    assert told.explanation.reason.failed_checks == {}
 
 
 async def test_waiting_work_is_explained(planner: Planner) -> None:
@@ -173,8 +175,8 @@ async def test_ground_that_changes_before_anybody_was_told_brings_work_back(plan
 async def test_nodes_that_may_come_back_are_capacity(planner: Planner) -> None:
     """Their taints and their absence keep work waiting, not out of the line."""
     huge, away = work("huge", gpus=3), replace(NODE, name="n1", devices=(*NODE.devices, Device("g9", 81920)))
-    await planner.ask(Load(Snapshot(100, (NODE,), QUEUES, (huge,)), whole=Whole((away,))))
+    await planner.ask(Load(Snapshot(100, (NODE,), QUEUES, (huge,)), whole=FullCapacity((away,))))
     plan = await planner.ask(MakePlan(100))
     assert ([one.workload for one in plan.unplaced], plan.infeasible) == (["huge"], ())
-    await planner.ask(Changes(whole=Whole()))
+    await planner.ask(Changes(whole=FullCapacity()))
     assert [one.workload for one in (await planner.ask(MakePlan(100))).infeasible] == ["huge"]

@@ -6,6 +6,7 @@ from corral.control.invariants import check_invariants
 from corral.control.purge import Keeping
 from corral.engines.simulated import Program
 from corral.usage.tables import usage_record
+from corral.workloads.expectations import first, note
 from corral.workloads.tables import attempt, replica, transition, workload
 from corral.zones.tables import zone_journal
 from tests.apps import ADMIN_PASSWORD
@@ -23,7 +24,7 @@ async def _count(ground: Ground) -> list[int]:
 
 
 async def _pass_days(ground: Ground, days: int) -> None:
-    """Sessions and leases end meanwhile."""
+    """Sessions and leaderships end meanwhile."""
     ground.campus.clock.advance(days=days)
     await ground.campus.admin.sign_in("admin", ADMIN_PASSWORD)
     await ground.take_over()
@@ -42,6 +43,7 @@ async def test_ended_work_is_deleted_then_forgotten_and_the_ledger_stays(ground:
     admin = ground.campus.admin
     ground.programs["stays"] = Program(None, 1, 2)
     old, stays = await ground.submit(admin, "old"), await ground.submit(admin, "stays")
+    await ground.campus.database.write(note, {(old, 1): ground.campus.clock()})
     await ground.pass_time(120)
     before = await _count(ground)
     await _pass_days(ground, 99)
@@ -54,6 +56,7 @@ async def test_ended_work_is_deleted_then_forgotten_and_the_ledger_stays(ground:
     await _pass_days(ground, 11)
     assert (await _purge(ground))[:2] == [0, 1]
     refused(await admin.get(f"/workloads/{old}"), 404)
+    assert await ground.campus.database.read(first, (old, 1)) is None
     assert (await ground.get(stays))["state"] == "running"
     assert await _count(ground) == [1, 1, 1, 3, before[4]]
     await _assert_sound(ground)

@@ -15,7 +15,7 @@ from corral.control.questions import (
     Questions,
 )
 from corral.core.places import TooManyOpen
-from corral.scheduling.live import Probe
+from corral.scheduling.live.live_planner import Probe
 from tests.campus import refused
 from tests.control.ground import Ground
 

@@ -2,23 +2,23 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import select
 
-from corral.control import leases
 from corral.control.counted import count
 from corral.control.reports import keep_reports
 from corral.control.term import Term
 from corral.control.timing import SystemTiming
+from corral.core.bounds import PersonBounds
 from corral.engines.reports import Message, MessageKind
+from corral.store import leadership
 from corral.usage.clock import microseconds_of
 from corral.usage.metrics.service import curves
 from corral.usage.samples.points import Metric, Point, SeriesKey
 from corral.usage.soundness import find_faults
 from corral.usage.tables import usage_allocation
 from tests.apps import ApiClient
-from tests.campus import Campus
+from tests.campus import Campus, made
 from tests.control.ground import Ground
 from tests.usage.factories import MINUTE, Machine
 
@@ -108,13 +108,11 @@ async def test_reports_are_kept_until_the_work_is_deleted(ground: Ground, campus
 
 
 async def test_what_the_engine_no_longer_has_is_not_kept_alive_by_the_meter(
-    ground: Ground, campus: Campus, monkeypatch: pytest.MonkeyPatch
+    ground: Ground, campus: Campus
 ) -> None:
     """A death that nobody recorded yet ends in the ledger when the work was last seen."""
     clock = Machine()
-    monkeypatch.setattr("corral.control.meter.read_clock", clock.reading)
-    monkeypatch.setattr("corral.control.schedule.read_clock", clock.reading)
-    monkeypatch.setattr("corral.control.reconcile.read_clock", clock.reading)
+    await ground.restart(read_time=clock.reading)
     work = await ground.submit(campus.admin, "fragile")
     await ground.pass_time(10)
     term = await _meter_term(ground)
@@ -135,5 +133,30 @@ async def test_what_the_engine_no_longer_has_is_not_kept_alive_by_the_meter(
 
 async def _meter_term(ground: Ground) -> Term:
     name = f"meter/{ground.zone.id}"
-    lease = await ground.campus.database.write(leases.acquire, name, "test", timedelta(days=1))
-    return Term(name, lease, float("inf"), SystemTiming())
+    held = await ground.campus.database.write(leadership.acquire, name, "test", timedelta(days=1))
+    return Term(name, held, float("inf"), SystemTiming())
+
+
+async def test_page_says_that_not_all_reports_are_kept(ground: Ground) -> None:
+    reconciler, database = ground.zone.reconciler, ground.campus.database
+    reconciler._listener = keep_reports
+    work = await ground.submit(ground.campus.admin, "talks")
+    await ground.settle()
+    said = [
+        Message(f"{work}-1-0", number, MessageKind.REPORT, 1, {f"name{number}": 1.0}) for number in range(3)
+    ]
+
+    async def messages(*_: object) -> list[Message]:
+        return said
+
+    ground.engine.messages = messages  # type: ignore[assignment, method-assign]
+    database.bounds = PersonBounds(metric_series=2)
+    await ground.reconcile()
+    (trouble,) = (await ground.get(work))["troubles"]
+    assert trouble["step"] == "report"
+    assert trouble["sentence"].startswith("Not all that it reports is kept: its owner has 2 series")
+    told = made(await ground.campus.admin.get(f"/workloads/{work}/metrics"))
+    assert (len(told["items"]), told["dropped"]) == (2, 1)
+    said = [Message(f"{work}-1-0", 9, MessageKind.REPORT, 1, {"name1": 2.0})]
+    await ground.reconcile()
+    assert (await ground.get(work))["troubles"] == []

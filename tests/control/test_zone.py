@@ -19,7 +19,7 @@ from corral.workloads.tables import allocation
 from corral.zones import journal
 from corral.zones.tables import node, pool
 from tests.campus import made, refused
-from tests.control.ground import Ground, PlannerHere
+from tests.control.ground import Ground, OneZone, PlannerHere
 
 
 async def test_work_runs_where_it_was_placed_and_ends(ground: Ground) -> None:
@@ -63,7 +63,7 @@ async def test_work_that_does_not_fit_waits_and_says_why(ground: Ground) -> None
     assert (told["result"], told["sentence"]) == ("waits", "Waits: no node has room for it.")
     assert told["in_queue"] == {"number": 1, "of": 1}
     assert told["starts_at"] is not None
-    assert "It would run with waiting for first" in told["helps"][0]["sentence"]
+    assert "It would run when first ends" in told["helps"][0]["sentence"]
     await ground.pass_time(120)
     assert await ground.states(first, second) == ["succeeded", "running"]
 
@@ -120,7 +120,7 @@ async def test_owner_gets_the_guarantee_back_and_the_borrower_resumes(ground: Gr
     assert await ground.state(back) == "running"
     (victim,) = [one for one in (*borrowed, own) if await ground.state(one) == "suspended"]
     seen = await ground.get(victim)
-    assert seen["reason"]["sentence"] == "Suspended: back takes back the fair share of its queue."
+    assert seen["reason"]["sentence"] == "Suspended: back takes back its queue's guarantee."
     await ground.pass_time(120)
     assert await ground.state(back) == "succeeded"
     assert await ground.state(victim) in {"running", "succeeded"}
@@ -402,8 +402,10 @@ async def test_work_without_isolation_is_refused_once_somebody_else_has_an_accou
     zone, database = ground.zone, ground.campus.database
     await zone.scheduler.close()
     here = PlannerHere()
-    ground.zone = Zone(database, zone.id, ground.engine, ground.kinds, only_one_person=True, planner=here)
-    ground.campus.app.state.prober = ground.zone
+    ground.zone = Zone(
+        database, zone.id, ground.engine, ground.kinds, only_one_person=True, make_planner=lambda: here
+    )
+    ground.campus.app.state.zones = OneZone(ground.zone, ground.engine)
     alone = await ground.submit(ground.campus.admin, "alone")
     await ground.settle()
     assert await ground.state(alone) == "starting"

@@ -22,7 +22,7 @@ def examples(document: Path) -> dict[str, str]:
     return programs
 
 
-@pytest.mark.parametrize("name", ["tutorial", "run", "api", "training"])
+@pytest.mark.parametrize("name", ["tutorial", "run", "api", "training", "zones"])
 def test_examples_run_as_they_are_written(name: str, live_corral: LiveCorral, tmp_path: Path) -> None:
     programs = examples(ROOT / "docs" / f"{name}.md")
     environment = corral_environment(live_corral.home, live_corral.port) | {

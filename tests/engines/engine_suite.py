@@ -74,6 +74,15 @@ async def everything(engine: Engine) -> dict[str, Run]:
     return {run.run: run for run in (await engine.observe()).runs}
 
 
+async def assert_says_nothing(place: Place, run: str) -> None:
+    """Without messages, no run is done before it ends: a signal suspends it."""
+    assert await place.engine.messages({}) == ()
+    assert await place.engine.messages({}, runs=[run]) == ()
+    await place.engine.signal([run], 3600)
+    ended = await place.reach(run, RunPhase.ENDED)
+    assert (ended.ending, ended.said_done) == (Ending.SUSPENDED, False)
+
+
 class EngineSuite(ABC):
     @pytest.fixture
     @abstractmethod
@@ -110,6 +119,14 @@ class EngineSuite(ABC):
         await place.engine.forget(["a"])
         await place.engine.start([place.start("a")])
         assert "a" not in await everything(place.engine)
+
+    async def test_person_who_left_can_be_forgotten_again_and_again(self, place: Place) -> None:
+        await place.engine.start([place.start("a")])
+        await place.reach("a", RunPhase.ENDED)
+        await place.engine.forget(["a"])
+        await place.engine.discard(["a"])
+        for owner in (place.task("a").owner, place.task("a").owner, "u01k9x3v7qzt8m2c4w6d0zz"):
+            await place.engine.forget_person(owner)
 
     async def test_first_observation_is_complete(self, place: Place) -> None:
         await place.engine.start([place.start("a"), place.start("b", device=1)])
@@ -188,6 +205,9 @@ class EngineSuite(ABC):
     async def test_work_that_said_it_is_done_succeeds_also_when_it_is_told_to_go(self, place: Place) -> None:
         await place.engine.start([place.start("done-a")])
         await place.reach("done-a", RunPhase.RUNNING)
+        if not place.engine.capabilities.messages:
+            await assert_says_nothing(place, "done-a")
+            return
         said = await place.said("done-a", MessageKind.DONE)
         assert said.run == "done-a"
         await place.engine.signal(["done-a"], 3600)
@@ -199,6 +219,9 @@ class EngineSuite(ABC):
     ) -> None:
         await place.engine.start([place.start("done-a")])
         await place.reach("done-a", RunPhase.RUNNING)
+        if not place.engine.capabilities.messages:
+            await assert_says_nothing(place, "done-a")
+            return
         done = await place.said("done-a", MessageKind.DONE)
         report, same = await place.engine.messages({})
         assert (report.kind, report.body, same) == (MessageKind.REPORT, {"step": 1, "loss": 0.5}, done)
@@ -349,6 +372,24 @@ class EngineSuite(ABC):
             await place.engine.execute("never-started", ["true"])
         with pytest.raises(NotFound):
             await place.engine.dial("never-started", 80)
+
+    async def test_running_work_is_entered_or_refused_as_the_engine_declares(self, place: Place) -> None:
+        await place.engine.start([place.start("endless-a")])
+        await place.reach("endless-a", RunPhase.RUNNING)
+        if place.engine.capabilities.execute:
+            session = await place.engine.execute("endless-a", ["sh", "-c", "exit 7"])
+            assert await session.wait() == 7
+            await session.close()
+        else:
+            with pytest.raises(Conflict) as refused:
+                await place.engine.execute("endless-a", ["true"])
+            assert "simulated" in refused.value.detail.lower()
+            assert refused.value.remedy
+        if not place.engine.capabilities.dial:
+            with pytest.raises(Conflict) as refused:
+                await place.engine.dial("endless-a", 80)
+            assert "simulated" in refused.value.detail.lower()
+            assert refused.value.remedy
 
     async def test_what_has_ended_cannot_be_entered(self, place: Place) -> None:
         await place.engine.start([place.start("a")])

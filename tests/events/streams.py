@@ -46,6 +46,7 @@ def make_app(feed: EventFeed, door: Door) -> FastAPI:
     install_problem_handlers(app)
     app.include_router(router, prefix="/api/v1")
     app.state.event_feed = feed
+    app.state.database, app.state.stopping = feed._database, feed._stopping
     app.state.authenticator = door
     return app
 

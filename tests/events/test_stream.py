@@ -1,7 +1,9 @@
 """The event stream: what arrives, for whom, from where it resumes, and when it ends."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from fastapi import FastAPI
@@ -53,6 +55,12 @@ async def tell(
 async def ids(stream: Stream, count: int) -> list[str]:
     """The object ids of the next changes."""
     return [(await message(stream)).data["id"] for _ in range(count)]
+
+
+async def eventually(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not holds():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
 
 async def message(stream: Stream) -> Message:
@@ -238,7 +246,7 @@ class TestSlowAndIdleClients:
 class TestEnding:
     @pytest.fixture(autouse=True)
     def soon(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("corral.events.subscription._SPREAD_SECONDS", 0.0)
+        monkeypatch.setattr("corral.api.standing.SPREAD_SECONDS", 0.0)
 
     async def test_stream_ends_with_the_session(self, database: Database, app: FastAPI, door: Door) -> None:
         async with connected(app, "u-lab") as stream:
@@ -246,16 +254,49 @@ class TestEnding:
             del door.callers["u-lab"]
             await database.write(lambda transaction: transaction.hint("identity"))
             assert await stream.next() is None
-        assert door.rechecks == 1, "the recheck did not say that it is no sign of life"
+        assert door.rechecks == 2, "the recheck did not say that it is no sign of life"
 
-    async def test_expired_session_is_noticed_without_a_hint(
+    async def test_lost_hint_is_made_up_for(
         self, app: FastAPI, door: Door, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("corral.events.stream.CHECK_SECONDS", 0.1)
+        monkeypatch.setattr("corral.api.standing.CHECK_SECONDS", 0.1)
         async with connected(app, "u-lab") as stream:
             await message(stream)
             del door.callers["u-lab"]
             assert await stream.next() is None
+
+    @pytest.mark.parametrize("what", ["credential", "role"])
+    async def test_what_ends_by_itself_ends_on_time(
+        self, database: Database, app: FastAPI, door: Door, what: str
+    ) -> None:
+        """No hint, and long before the next look in any case."""
+        end = database.now() + timedelta(seconds=0.3)
+        lab = door.callers["u-lab"]
+        door.callers["u-lab"] = (
+            replace(lab, expires_at=end)
+            if what == "credential"
+            else replace(lab, authorities=tuple(replace(one, until=end) for one in lab.authorities))
+        )
+        async with asyncio.timeout(10), connected(app, "u-lab") as stream:
+            await message(stream)
+            await eventually(lambda: door.rechecks > 0)
+            if what == "credential":
+                del door.callers["u-lab"]
+                assert await stream.next() is None
+            else:
+                door.callers["u-lab"] = replace(lab, authorities=())
+                assert (await message(stream)).name == "reset"
+
+    async def test_who_reads_nothing_is_cut_off(
+        self, database: Database, app: FastAPI, door: Door, feed: EventFeed
+    ) -> None:
+        async with connected(app, "u-lab") as stream:
+            await message(stream)
+            stream.may_send.clear()
+            await tell(database, "stuck")
+            del door.callers["u-lab"]
+            await database.write(lambda transaction: transaction.hint("identity"))
+            await eventually(lambda: not feed._subscriptions)
 
     async def test_changed_authority_holds_at_once_and_tells_to_reset(
         self, database: Database, app: FastAPI, door: Door

@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
+from corral.accelerators.machine import Machine
 from corral.identity.bootstrap import renew_presets, super_administrator
 from corral.identity.passwords import Passwords
 from corral.identity.tables import organisation, role, role_grant, user
 from corral.server.app import Parts, create_app
 from corral.server.child import Prepared, prepare
+from corral.server.machine_zone import MachineZone
 from corral.server.settings import Settings
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring
@@ -24,11 +26,18 @@ NEW_PASSWORD = "seven-quiet-lanterns"
 class Installation:
     """An installation from its first start on, as `corral up` makes it."""
 
-    def __init__(self, settings: Settings, database: Database, passwords: Passwords) -> None:
+    def __init__(
+        self, settings: Settings, database: Database, passwords: Passwords, machine: Machine
+    ) -> None:
         self.settings, self.database, self._passwords = settings, database, passwords
+        self._machine = machine
 
     async def start(self) -> Prepared:
-        return await prepare(self.settings, self.database, self._passwords)
+        here = MachineZone(self.settings, self._machine, self.database)
+        try:
+            return await prepare(self.settings, self.database, self._passwords, here)
+        finally:
+            await here.close()
 
     @property
     def local_token(self) -> str:
@@ -40,8 +49,10 @@ class Installation:
 
 
 @pytest.fixture
-def installation(settings: Settings, database: Database, passwords: Passwords) -> Installation:
-    return Installation(settings, database, passwords)
+def installation(
+    settings: Settings, database: Database, passwords: Passwords, machine: Machine
+) -> Installation:
+    return Installation(settings, database, passwords, machine)
 
 
 @pytest.fixture

@@ -42,13 +42,14 @@ async def test_invitation_from_link_to_account(campus: Campus) -> None:
         "role_name": "User",
         "role_key": "user",
         "invited_by": "Administrator",
+        "role_expires_at": None,
         "mail": "mei@example.org",
         "expires_at": listed["expires_at"],
     }
     session = made(await visitor.post("/invitations/accept", {"secret": secret, **account()}))
     assert session["must_change_password"] is False
     assert session["user"]["mail"] == "mei@example.org"
-    assert session["permissions"] == [{"organisation_id": lab, "permissions": OF_USERS}]
+    assert session["permissions"] == [{"organisation_id": lab, "permissions": OF_USERS, "ends": {}}]
     made(await visitor.get("/organisations"))
     await campus.sign_in("mei")
     refused(await accept(campus, secret, "ann"), 404, "not-found")  # it works once

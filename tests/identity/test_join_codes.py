@@ -37,6 +37,7 @@ async def test_join_code_from_blackboard_to_account(campus: Campus) -> None:
         "role_key": "user",
         "seats_left": 2,
         "expires_at": code["expires_at"],
+        "role_expires_at": None,
     }
     session = made(await join(campus, code["code"], "mei", mail="mei@example.org"))
     assert session["user"]["mail"] == "mei@example.org"

@@ -14,7 +14,7 @@ async def test_signing_in_tells_who_one_is_and_what_one_may_do(campus: Campus) -
     assert session["via"] == "session"
     assert session["user"]["display_name"] == "Mei-Ling Chen"
     assert session["must_change_password"] is False
-    assert session["permissions"] == [{"organisation_id": lab, "permissions": OF_USERS}]
+    assert session["permissions"] == [{"organisation_id": lab, "permissions": OF_USERS, "ends": {}}]
     assert made(await client.get("/session")) == {
         **session,
         "user": {**session["user"], "last_seen_at": session["user"]["last_seen_at"]},

@@ -88,13 +88,22 @@ async def test_keys_are_added_listed_and_removed(
         return str(transaction.scalar(select(ssh_key.c.public_key)))
 
     assert await campus.database.read(stored) == line(ed25519_key)
-    # One key is one person's.
-    for other in (client, campus.admin):
-        refused(await other.post("/me/ssh-keys", new), 409, "conflict", "body.public_key")
+    refused(await client.post("/me/ssh-keys", new), 409, "conflict", "body.public_key")
     refused(await campus.admin.delete(f"/me/ssh-keys/{key['id']}"), 404, "not-found")
     made(await client.delete(f"/me/ssh-keys/{key['id']}"))
     assert made(await client.get("/me/ssh-keys"))["items"] == []
-    made(await campus.admin.post("/me/ssh-keys", new))
+
+
+async def test_a_key_that_somebody_else_has_does_not_tell(
+    campus: Campus, ed25519_key: ed25519.Ed25519PrivateKey
+) -> None:
+    """Public keys are public: adding one must not answer whose account exists here."""
+    await campus.person("mei")
+    new = {"title": "Laptop", "public_key": line(ed25519_key)}
+    theirs = made(await (await campus.sign_in("mei")).post("/me/ssh-keys", new))
+    ours = made(await campus.admin.post("/me/ssh-keys", new))
+    assert ours["id"] != theirs["id"]
+    assert ours["fingerprint"] == theirs["fingerprint"]
 
 
 async def test_a_private_key_is_refused_and_told_not_to_be_shown(

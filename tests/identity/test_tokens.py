@@ -36,7 +36,7 @@ async def test_scopes_limit_what_the_owner_may(campus: Campus) -> None:
     refused(await program.post("/organisations", new), 403, "forbidden")
     permissions = made(await program.get("/session"))["permissions"]
     assert permissions == [
-        {"organisation_id": campus.root, "permissions": ["organisations.read", "people.read"]}
+        {"organisation_id": campus.root, "permissions": ["organisations.read", "people.read"], "ends": {}}
     ]
 
 

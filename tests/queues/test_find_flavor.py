@@ -15,8 +15,9 @@ from corral.queues import flavors
 from corral.queues.presets import ensure_presets, presets_for
 from corral.queues.tables import flavor, flavor_organisation
 from corral.store.database import Transaction
-from corral.zones.service import local_zone, record_inventory
+from corral.zones.service import record_inventory
 from tests.campus import Campus
+from tests.zones.machines import this_machine
 
 MACHINE = Node("big", 64_000, 256 * 1024, devices=tuple(Device(f"gpu-{n}", 81920, "H100") for n in range(8)))
 
@@ -28,7 +29,7 @@ async def somebody(campus: Campus) -> Caller:
 
 async def see_machine(campus: Campus, node: Node = MACHINE) -> tuple[str, ...]:
     def work(transaction: Transaction) -> tuple[str, ...]:
-        zone = local_zone(transaction)
+        zone = this_machine(transaction)
         record_inventory(transaction, zone.id, Inventory(1, (node,)))
         return ensure_presets(transaction, zone.id)
 
@@ -36,7 +37,7 @@ async def see_machine(campus: Campus, node: Node = MACHINE) -> tuple[str, ...]:
 
 
 async def test_first_inventory_makes_flavors_and_no_later_one_does(campus: Campus) -> None:
-    zone = await campus.database.read(local_zone)
+    zone = await campus.database.read(this_machine)
     assert await campus.database.write(ensure_presets, zone.id) == (), "nothing has been seen yet"
     assert await see_machine(campus) == ("cpu-small", "cpu-large", "gpu-8g", "gpu-1", "gpu-8")
     caller = await somebody(campus)

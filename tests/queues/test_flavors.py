@@ -67,7 +67,7 @@ async def test_flavor_that_fits_on_no_node_is_made_and_says_so(campus: Campus) -
     await campus.database.write(see, machine("small", 4), machine("big", 8))
     new = {"name": "a-dozen", "gpu": {"count": 12}, "organisation_ids": [campus.root], **SMALL}
     one = made(await campus.admin.post("/flavors", new))
-    lack = {"kind": "devices", "asked": 12, "most": 8, "names": [], "sentence": NO_ROOM}
+    lack = {"kind": "devices", "asked": 12, "most": 8, "names": [], "restricted": False, "sentence": NO_ROOM}
     assert one["lack"] == lack
     path = f"/flavors/{one['id']}"
     assert made(await campus.admin.get(path))["lack"] == lack

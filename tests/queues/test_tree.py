@@ -11,18 +11,17 @@ from corral.core.workloads import Replica, ReplicaGroup, Request, Workload
 from corral.queues import snapshot
 from corral.queues.service import ensure_queue, find_queue
 from corral.queues.tables import queue, queue_quota
-from corral.scheduling.checks import check_snapshot
-from corral.scheduling.snapshot import Snapshot
+from corral.scheduling.validate.snapshot import Snapshot
+from corral.scheduling.validate.snapshot_checks import check_snapshot
 from corral.store.database import Transaction
 from corral.zones import journal
-from corral.zones.service import local_zone
 from corral.zones.snapshot import pools_and_nodes
 from tests.campus import Campus, made, refused
-from tests.zones.machines import machine, see
+from tests.zones.machines import machine, see, this_machine
 
 
 async def queues_of(campus: Campus) -> dict[str, Queue]:
-    zone = await campus.database.read(local_zone)
+    zone = await campus.database.read(this_machine)
     return {one.name: one for one in await campus.database.read(snapshot.queues, zone.id)}
 
 
@@ -57,7 +56,7 @@ async def test_people_of_an_organisation_stand_beside_the_organisations_below_it
     below = await campus.database.read(find_queue, vision)
     assert below is not None
     assert tree[mine].parent == tree[below].parent
-    zone = await campus.database.read(local_zone)
+    zone = await campus.database.read(this_machine)
     ground = await campus.database.read(pools_and_nodes, zone.id)
     work = Workload("w", mine, (ReplicaGroup("workers", request=Request(100), replicas=(Replica("w-0"),)),))
     check_snapshot(Snapshot(0, ground.nodes, tuple(tree.values()), (work,), ground.pools))
@@ -67,7 +66,7 @@ async def test_nobody_has_a_guarantee_at_first_and_surplus_is_shared_equally(cam
     mei = await campus.person("mei")
     mine = await campus.database.write(ensure_queue, campus.root, mei)
     tree = await queues_of(campus)
-    zone = await campus.database.read(local_zone)
+    zone = await campus.database.read(this_machine)
     (pool,) = (await campus.database.read(pools_and_nodes, zone.id)).pools
     assert tree[mine].policy is QueuePolicy.ELASTIC
     assert tree[mine].quotas[pool.name] == dict.fromkeys(RESOURCES, Quota(0, -1, 1))
@@ -83,7 +82,7 @@ async def test_quotas_that_were_set_are_the_schedulers(campus: Campus) -> None:
     science = await campus.organisation("Science")
     queue_id = await campus.database.read(find_queue, science)
     assert queue_id is not None
-    zone = await campus.database.read(local_zone)
+    zone = await campus.database.read(this_machine)
     (pool,) = (await campus.database.read(pools_and_nodes, zone.id)).pools
 
     def give(transaction: Transaction) -> None:
@@ -108,7 +107,7 @@ async def test_move_of_an_organisation_moves_its_queue(campus: Campus) -> None:
     science = await campus.organisation("Science")
     arts = await campus.organisation("Arts")
     vision = await campus.organisation("Vision", science)
-    zone = await campus.database.read(local_zone)
+    zone = await campus.database.read(this_machine)
     position = await campus.database.read(journal.latest, zone.id)
     made(await campus.admin.patch(f"/organisations/{vision}", {"parent_id": arts}, match="*"))
     moved = await campus.database.read(find_queue, vision)
@@ -123,7 +122,7 @@ async def test_queue_goes_with_its_organisation(campus: Campus) -> None:
     mei = await campus.person("mei")
     own = await campus.database.read(find_queue, science)
     mine = await campus.database.write(ensure_queue, science, mei)
-    zone = await campus.database.read(local_zone)
+    zone = await campus.database.read(this_machine)
     position = await campus.database.read(journal.latest, zone.id)
     made(await campus.admin.delete(f"/organisations/{science}", match="*"))
     assert {own, mine}.isdisjoint(await queues_of(campus))

@@ -140,9 +140,9 @@ async def test_what_can_never_start_is_left_over_and_the_replay_ends() -> None:
 
 
 async def test_lost_node_sends_its_gang_back_to_the_queue_without_its_last_work() -> None:
-    played = replay([job("gang", "team", 0, 1000, 2, replicas=2, checkpoint_seconds=300)], {"team": 4})
-    played.engine.lose_between("node-1", 400, 700)
-    recording = await played.run()
+    cycles_after = replay([job("gang", "team", 0, 1000, 2, replicas=2, checkpoint_seconds=300)], {"team": 4})
+    cycles_after.engine.lose_between("node-1", 400, 700)
+    recording = await cycles_after.run()
     ended = records(recording)["gang"]
     assert ended.lost_seconds == 100
     assert recording.lost_runs == 1
@@ -189,8 +189,8 @@ async def test_stuck_release_is_promised_to_nobody() -> None:
         job("owner", "a", 100, 500, 2),
     ]
     settings = Settings(faults=Faults(stuck_release_ppm=1_000_000))
-    played = replay(jobs, {"a": 4, "b": 0}, settings=settings)
-    recording = await played.run()
+    cycles_after = replay(jobs, {"a": 4, "b": 0}, settings=settings)
+    recording = await cycles_after.run()
     ended = records(recording)
     assert recording.stuck_releases == 1
     assert ended["owner"].first_start == 5000

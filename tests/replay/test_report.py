@@ -58,7 +58,7 @@ def test_answer_comes_first_with_its_numbers() -> None:
     page = Page(report("fixed", "elastic"))
     headline = page.words[page.words.index("Simulated") :]
     answer = next(words for words in headline if words.startswith("With elastic"))
-    assert answer.startswith("With elastic, work waits 0 s instead of 3 min on average, and")
+    assert answer.startswith("With elastic, work waits 0 s instead of 3 min 20 s on average, and")
     assert "Nothing is evicted." in page.words
     assert page.open == []
 

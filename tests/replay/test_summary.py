@@ -85,7 +85,7 @@ def test_nodes_of_several_kinds_have_names_of_their_own() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "told"),
-    [(0, "0 s"), (59.4, "59 s"), (720, "12 min"), (7440, "2 h 04 min"), (277_200, "3 d 05 h"), (None, "")],
+    [(0, "0 s"), (59.4, "59 s"), (720, "12 min"), (7440, "2 h 4 min"), (277_200, "3 d 5 h"), (None, "")],
 )
 def test_durations_are_told_as_people_read_them(seconds: float | None, told: str) -> None:
     assert duration(seconds) == told

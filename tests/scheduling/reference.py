@@ -7,18 +7,18 @@ those of all that wait. The tests compare plans made this way with those of the 
 from collections.abc import Iterator
 
 from corral.core.plans import Action, SearchResult
-from corral.scheduling.cycle import Cycle
-from corral.scheduling.doubt import Doubt, MostLost
-from corral.scheduling.order import order_of, victim_key
-from corral.scheduling.scores import When
-from corral.scheduling.slots import Slot
-from corral.scheduling.tree import QueueState
-from corral.scheduling.trial import Judge
-from corral.scheduling.victims import Candidates
-from corral.scheduling.work import Chunk, WorkState
+from corral.scheduling.actions.feasibility import Feasibility, MostLost
+from corral.scheduling.actions.rehearsal import Judge
+from corral.scheduling.actions.victim_order import Candidates
+from corral.scheduling.cycle.cycle import Cycle
+from corral.scheduling.ordering.queue_order import order_of, victim_key
+from corral.scheduling.placing.node_scores import When
+from corral.scheduling.state.queue_tree import QueueState
+from corral.scheduling.state.slots import Slot
+from corral.scheduling.state.workload_state import Chunk, WorkState
 
 
-def take_for(
+def search_victims(
     cycle: Cycle,
     action: Action,
     taker: WorkState,
@@ -26,21 +26,21 @@ def take_for(
     judge: Judge,
     most_lost: MostLost | None = None,
 ) -> SearchResult | None:
-    """Stands in for `corral.scheduling.search.take_for`."""
+    """Stands in for `corral.scheduling.actions.victim_search.take_for`."""
     chunk = taker.chunk()
     assert chunk is not None
     if cycle.guarantee_refusal(chunk) is not None:
         return SearchResult.NOT_ALLOWED
     for leaf in candidates.leaves:
-        cycle.roster.in_queue(leaf)  # nobody rests
+        cycle.workload_index.in_queue(leaf)  # nobody rests
     works = [work for leaf in candidates.leaves for work in candidates.awake(leaf)]
     order = victim_order(cycle, works, candidates)
     if by_replicas(cycle, action, chunk, order, judge):
         return None
-    doubt = Doubt(cycle, chunk, candidates, None)
+    feasibility = Feasibility(cycle, chunk, candidates, None)
     lengths = [1 << power for power in range(len(order)) if 1 << power <= len(order)]
     for length in [*lengths, len(order)]:
-        if by_sets(cycle, action, chunk, order[:length], judge, doubt):
+        if by_sets(cycle, action, chunk, order[:length], judge, feasibility):
             return None
     return SearchResult.IMPOSSIBLE
 
@@ -137,12 +137,14 @@ def sets_of(order: list[Chunk], needed: list[Chunk]) -> Iterator[list[Chunk]]:
 
 
 def by_sets(
-    cycle: Cycle, action: Action, chunk: Chunk, order: list[Chunk], judge: Judge, doubt: Doubt
+    cycle: Cycle, action: Action, chunk: Chunk, order: list[Chunk], judge: Judge, feasibility: Feasibility
 ) -> bool:
     """The whole chunk by the nodes of some victim chunks: the fewest that could do, then 1, 2, 4 … more."""
     nodes = list(dict.fromkeys(node for each in order for node in sorted(_nodes(each))))
     most = min(len(nodes), len(chunk.slots)) if action is Action.CONSOLIDATE else len(nodes)
-    sizes = [size for size in range(1, most + 1) if doubt.could_fit_by(_reach(order, set(nodes[:size])))]
+    sizes = [
+        size for size in range(1, most + 1) if feasibility.could_fit_by(_reach(order, set(nodes[:size])))
+    ]
     if not sizes or (action is Action.CONSOLIDATE and len(chunk.slots) == 1):
         return False
     size, more = sizes[0], 1

@@ -19,7 +19,7 @@
     starts: {job: 60}                   in how many seconds it is estimated to start, or why nobody can say
     kept_for: {job: other}              for whom the place is kept that a workload cannot have
     holds: {lab: {at: 60, until: 90, queue: team, places: [n0, n1/2], devices: 4}}   in seconds from now
-    helps: {job: [being preemptible]}   what is said to help it, all of it
+    helps: {job: [if it were preemptible]}   what is said to help it, all of it
     uses: {job: [n0/1 1g.10gb@6]}       the devices it holds in the end: whole, `n0/1 500` MiB, or an instance
 
 `at` lists where replicas run; `n0/1` names the device, `n0/1@6` the start of a MIG instance; `~n0` is one
@@ -57,8 +57,8 @@ from corral.core.workloads import (
     TopologyRequest,
     Workload,
 )
-from corral.scheduling.config import Config
-from corral.scheduling.snapshot import Snapshot
+from corral.scheduling.state.config import Config
+from corral.scheduling.validate.snapshot import Snapshot
 
 NOW = 1_000_000
 DEVICE_MIB = 1000

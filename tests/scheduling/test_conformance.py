@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from benchmarks.conformance import factory, snapshot_of
-from corral.scheduling.checks import check_snapshot
+from corral.scheduling.validate.snapshot_checks import check_snapshot
 
 Json = dict[str, Any]
 ALL = ["allocate", "consolidation", "reclaim", "preempt", "stalegangeviction"]

@@ -12,8 +12,8 @@ from corral.core.queues import Queue, QueuePolicy, Quota
 from corral.core.refusals import Conflict, Invalid
 from corral.core.resources import Resource
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, ReplicaState, Request, Workload
-from corral.scheduling.engine import Engine, schedule
-from corral.scheduling.snapshot import Snapshot
+from corral.scheduling.planning.planner_state import PlannerState, schedule
+from corral.scheduling.validate.snapshot import Snapshot
 from tests.scheduling.scenario import Scenario, load_scenarios
 from tests.scheduling.test_properties import clusters, workload
 from tests.scheduling.world import replicas_of, settle
@@ -27,22 +27,22 @@ HAPPENINGS = (
 SIZES = (2000, 4000, 16_000)
 
 
-def tell(engine: Engine, before: Snapshot, after: Snapshot) -> None:
+def tell(planner: PlannerState, before: Snapshot, after: Snapshot) -> None:
     """Tells the engine what differs: first nodes that come, then work, then nodes that go."""
     if before.queues != after.queues:
-        engine.set_queues(after.queues)
+        planner.set_queues(after.queues)
     old_nodes, new_nodes = _by_name(before.nodes), _by_name(after.nodes)
     for name, node in new_nodes.items():
         if old_nodes.get(name) != node:
-            engine.set_node(node)
+            planner.set_node(node)
     old, new = _by_name(before.workloads), _by_name(after.workloads)
     for name in old.keys() - new.keys():
-        engine.drop_workload(name)
+        planner.drop_workload(name)
     for name, each in new.items():
         if old.get(name) != each:
-            engine.set_workload(each)
+            planner.set_workload(each)
     for name in old_nodes.keys() - new_nodes.keys():
-        engine.drop_node(name)
+        planner.drop_node(name)
 
 
 def _by_name(items: tuple[Node, ...] | tuple[Workload, ...]) -> dict[str, Node | Workload]:
@@ -52,12 +52,12 @@ def _by_name(items: tuple[Node, ...] | tuple[Workload, ...]) -> dict[str, Node |
 @pytest.mark.parametrize("scenario", load_scenarios(), ids=lambda scenario: scenario.name)
 def test_engine_that_follows_a_scenario_plans_as_a_new_one(scenario: Scenario) -> None:
     snapshot = scenario.snapshot
-    engine = Engine(snapshot, scenario.config)
+    planner = PlannerState(snapshot, scenario.config)
     for _ in range(scenario.rounds + MORE_ROUNDS):
         plan = schedule(snapshot, scenario.config, scenario.actions)
-        assert engine.plan(snapshot.now, scenario.actions, snapshot.claims) == plan
+        assert planner.plan(snapshot.now, scenario.actions, snapshot.claims) == plan
         later = replace(settle(snapshot, plan), now=snapshot.now + 1)
-        tell(engine, snapshot, later)
+        tell(planner, snapshot, later)
         snapshot = later
 
 
@@ -166,32 +166,32 @@ def test_engine_that_was_told_of_every_change_plans_as_a_new_one(
     cluster: st.SearchStrategy[Snapshot], data: st.DataObject
 ) -> None:
     snapshot = data.draw(cluster)
-    engine = Engine(snapshot)
+    planner = PlannerState(snapshot)
     for step in range(data.draw(st.integers(3, 8))):
-        plan = engine.plan(snapshot.now, claims=snapshot.claims)
+        plan = planner.plan(snapshot.now, claims=snapshot.claims)
         assert plan == schedule(snapshot)
-        assert engine.plan(snapshot.now, claims=snapshot.claims) == plan, "a plan leaves nothing behind"
+        assert planner.plan(snapshot.now, claims=snapshot.claims) == plan, "a plan leaves nothing behind"
         later = data.draw(changes(settle(snapshot, plan), step))
-        tell(engine, snapshot, later)
+        tell(planner, snapshot, later)
         snapshot = later
-    assert engine.plan(snapshot.now, claims=snapshot.claims) == schedule(snapshot)
+    assert planner.plan(snapshot.now, claims=snapshot.claims) == schedule(snapshot)
 
 
 def test_node_that_still_holds_work_is_not_dropped() -> None:
     scenario = next(each for each in load_scenarios() if each.rounds == 1)
     snapshot = settle(scenario.snapshot, schedule(scenario.snapshot))
     used = next(replica.node for each in snapshot.workloads for replica in replicas_of(each) if replica.node)
-    engine = Engine(snapshot)
+    planner = PlannerState(snapshot)
     with pytest.raises(Conflict, match=f"still has a replica on {used}"):
-        engine.drop_node(used)
-    assert engine.plan(snapshot.now) == schedule(replace(snapshot, claims=()))
+        planner.drop_node(used)
+    assert planner.plan(snapshot.now) == schedule(replace(snapshot, claims=()))
 
 
 def test_work_on_an_unknown_node_is_refused_and_changes_nothing() -> None:
     scenario = next(each for each in load_scenarios() if each.rounds == 1)
     snapshot = settle(scenario.snapshot, schedule(scenario.snapshot))
-    engine = Engine(snapshot)
-    plan = engine.plan(snapshot.now)
+    planner = PlannerState(snapshot)
+    plan = planner.plan(snapshot.now)
     hit = next(each for each in snapshot.workloads if any(one.node for one in replicas_of(each)))
     moved = replace(
         hit,
@@ -201,38 +201,38 @@ def test_work_on_an_unknown_node_is_refused_and_changes_nothing() -> None:
         ),
     )
     with pytest.raises(Invalid, match="elsewhere"):
-        engine.set_workload(moved)
-    assert engine.plan(snapshot.now) == plan
+        planner.set_workload(moved)
+    assert planner.plan(snapshot.now) == plan
 
 
 def test_queue_without_its_work_cannot_go() -> None:
     scenario = next(each for each in load_scenarios() if each.snapshot.workloads)
-    engine = Engine(scenario.snapshot)
-    engine.set_queues(())
+    planner = PlannerState(scenario.snapshot)
+    planner.set_queues(())
     with pytest.raises(Invalid, match="in the queue"):
-        engine.plan(scenario.snapshot.now)
-    engine.set_queues(scenario.snapshot.queues)
-    assert engine.plan(scenario.snapshot.now) == schedule(scenario.snapshot)
+        planner.plan(scenario.snapshot.now)
+    planner.set_queues(scenario.snapshot.queues)
+    assert planner.plan(scenario.snapshot.now) == schedule(scenario.snapshot)
 
 
 def test_what_is_not_there_cannot_be_dropped() -> None:
-    engine = Engine(load_scenarios()[0].snapshot)
+    planner = PlannerState(load_scenarios()[0].snapshot)
     with pytest.raises(Conflict, match="no workload ghost"):
-        engine.drop_workload("ghost")
+        planner.drop_workload("ghost")
     with pytest.raises(Conflict, match="no node ghost"):
-        engine.drop_node("ghost")
+        planner.drop_node("ghost")
 
 
 def test_nodes_that_come_and_go_leave_every_scenario_as_a_new_engine_sees_it() -> None:
     for scenario in load_scenarios():
         snapshot = settle(scenario.snapshot, schedule(scenario.snapshot, scenario.config, scenario.actions))
-        engine = Engine(snapshot, scenario.config)
-        engine.plan(snapshot.now)
+        planner = PlannerState(snapshot, scenario.config)
+        planner.plan(snapshot.now)
         first = snapshot.nodes[0]
         # Before all others, behind the first one and behind all: every number may change.
         more = tuple(replace(first, name=name) for name in ("!", f"{first.name}!", "~"))
         for nodes in ((*snapshot.nodes, *more), (*snapshot.nodes, more[1]), snapshot.nodes):
             later = replace(snapshot, nodes=nodes)
-            tell(engine, engine.snapshot(snapshot.now), later)
-            told = engine.plan(later.now, scenario.actions, later.claims)
+            tell(planner, planner.snapshot(snapshot.now), later)
+            told = planner.plan(later.now, scenario.actions, later.claims)
             assert told == schedule(later, scenario.config, scenario.actions), scenario.name

@@ -14,11 +14,11 @@ from corral.core.plans import Action, Placement, Plan, ReasonKind
 from corral.core.queues import Queue, QueuePolicy, Quota
 from corral.core.resources import Resource
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, ReplicaState, Request, Workload
-from corral.scheduling.changes import changed
-from corral.scheduling.engine import Engine, schedule
-from corral.scheduling.estimates import estimate_starts
-from corral.scheduling.snapshot import Snapshot
-from corral.scheduling.why import why
+from corral.scheduling.explaining.applied_changes import changed
+from corral.scheduling.explaining.explanations import explain_workload
+from corral.scheduling.explaining.start_estimates import estimate_starts
+from corral.scheduling.planning.planner_state import PlannerState, schedule
+from corral.scheduling.validate.snapshot import Snapshot
 from tests.scheduling.world import replicas_of, settle
 
 DEVICE_MIB = 100
@@ -340,7 +340,7 @@ def test_every_reason_is_true(snapshot: Snapshot) -> None:
 def test_every_change_that_is_suggested_helps(snapshot: Snapshot) -> None:
     plan = schedule(snapshot)
     for each in plan.unplaced:
-        told = why(snapshot, each.workload)
+        told = explain_workload(snapshot, each.workload)
         assert told is not None
         assert told.reason == each.reason
         for change in told.changes:
@@ -407,10 +407,10 @@ def test_reservation_is_not_pushed_back_by_what_starts(snapshot: Snapshot) -> No
 @relaxed
 @given(clusters())
 def test_estimates_leave_no_trace(snapshot: Snapshot) -> None:
-    engine = Engine(snapshot)
-    plan = engine.plan(snapshot.now)
+    planner = PlannerState(snapshot)
+    plan = planner.plan(snapshot.now)
     names = [each.workload for each in plan.unplaced]
-    estimates = estimate_starts(engine, snapshot.now, names)
+    estimates = estimate_starts(planner, snapshot.now, names)
     assert all(each.starts_at is None or each.starts_at >= snapshot.now for each in estimates.values())
-    assert estimate_starts(engine, snapshot.now, names) == estimates
-    assert engine.plan(snapshot.now) == plan
+    assert estimate_starts(planner, snapshot.now, names) == estimates
+    assert planner.plan(snapshot.now) == plan

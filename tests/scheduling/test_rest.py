@@ -16,8 +16,8 @@ from corral.core.queues import Queue, QueuePolicy, Quota
 from corral.core.refusals import Invalid
 from corral.core.resources import Resource
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, Request, Workload
-from corral.scheduling.engine import schedule
-from corral.scheduling.snapshot import Snapshot
+from corral.scheduling.planning.planner_state import schedule
+from corral.scheduling.validate.snapshot import Snapshot
 from tests.scheduling.world import settle
 
 EXPLORING = not settings.get_profile(settings.get_current_profile_name()).derandomize

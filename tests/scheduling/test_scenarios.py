@@ -3,11 +3,11 @@
 import pytest
 
 from corral.core.plans import Eviction
-from corral.scheduling.checks import check_snapshot
-from corral.scheduling.engine import Engine, schedule
-from corral.scheduling.estimates import estimate_starts
-from corral.scheduling.explain import advice
-from corral.scheduling.why import why
+from corral.scheduling.explaining.explanations import explain_workload
+from corral.scheduling.explaining.start_estimates import estimate_starts
+from corral.scheduling.explaining.wording import advice
+from corral.scheduling.planning.planner_state import PlannerState, schedule
+from corral.scheduling.validate.snapshot_checks import check_snapshot
 from tests.scheduling.scenario import Scenario, load_scenarios
 from tests.scheduling.world import held_devices, running, settle
 
@@ -48,14 +48,14 @@ def test_scenario_ends_as_it_says_and_rests(scenario: Scenario) -> None:
     kept = {each.workload: each.reason.kept_for for each in plan.unplaced}
     for workload, owner in scenario.kept_for.items():
         assert kept[workload] == owner
-    engine = Engine(snapshot, scenario.config)
-    estimates = estimate_starts(engine, snapshot.now, scenario.starts, scenario.actions)
+    planner = PlannerState(snapshot, scenario.config)
+    estimates = estimate_starts(planner, snapshot.now, scenario.starts, scenario.actions)
     for workload, expected_start in scenario.starts.items():
         found = estimates[workload]
         in_seconds = None if found.starts_at is None else found.starts_at - snapshot.now
         assert (found.without if in_seconds is None else in_seconds) == expected_start
     for workload, changes in scenario.helps.items():
-        told = why(snapshot, workload, scenario.config, scenario.actions)
+        told = explain_workload(snapshot, workload, scenario.config, scenario.actions)
         assert told is not None
         assert [advice(change, snapshot.now) for change in told.changes] == changes
 

@@ -6,7 +6,7 @@ from corral.core.devices import DeviceUse
 from corral.core.holds import Claim
 from corral.core.plans import Plan
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Workload
-from corral.scheduling.snapshot import Snapshot
+from corral.scheduling.validate.snapshot import Snapshot
 
 Spots = dict[tuple[str, str], Replica]
 

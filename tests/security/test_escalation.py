@@ -1,8 +1,11 @@
-"""Nobody gives, takes over or reaches authority that they lack: random trees, roles, people and acts."""
+"""Nobody gives, takes over or reaches authority that they lack: random trees, roles, people and acts.
 
-from collections.abc import Callable
+Nor for longer than they hold it: some roles have an end, and the clock moves on between acts.
+"""
+
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -19,7 +22,7 @@ from corral.identity import grants, imports, invitations, organisations, roles, 
 from corral.identity.bootstrap import found_installation, is_new, super_administrator
 from corral.identity.context import Identity
 from corral.identity.login import SessionRules, _use_link
-from corral.identity.lookups import authorities_of, find_node, find_role, root_of
+from corral.identity.lookups import NEVER, authorities_of, find_node, find_role, root_of
 from corral.identity.models import (
     AcceptInvitation,
     Import,
@@ -42,8 +45,10 @@ ORIGIN = Origin("192.0.2.66", "0" * 16)
 RULES = SessionRules(lifetime=timedelta(hours=1), link_lifetime=timedelta(minutes=5))
 ANY = Expected(None)
 NOTHING_OPEN = NotFound("No invitation or join code is open.", "Make one.")
+# What is held, and until when.
+Ends = dict[Permission, datetime]
 # Held[person][organisation] is what the person may do there.
-Held = dict[str, dict[str, frozenset[Permission]]]
+Held = dict[str, dict[str, Ends]]
 
 permissions = st.frozensets(st.sampled_from(Permission), min_size=1, max_size=4)
 # Those that lead somewhere, often: else most attackers could do nothing at all.
@@ -74,6 +79,7 @@ class Act:
     place: int
     other: int
     permissions: frozenset[Permission]
+    hours: int | None = None
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,8 @@ class Case:
     grants: list[tuple[int, int, int]]
     scopes: frozenset[Permission] | None
     acts: list[Act]
+    # In how many hours each of the grants ends; those that are not there have no end.
+    ends: tuple[int | None, ...] = ()
 
 
 class UndoError(Exception):
@@ -109,7 +117,8 @@ class World:
         limited = user_id == self.attacker and self.scopes is not None
         if limited:
             # As a token with these scopes would be.
-            held = tuple(Authority(one.path, one.permissions & (self.scopes or frozenset())) for one in held)
+            allowed = self.scopes or frozenset()
+            held = tuple(Authority(one.path, one.permissions & allowed, one.until) for one in held)
         return Caller(
             user_id, user_id, "session", "", ORIGIN, held, token_scopes=self.scopes if limited else None
         )
@@ -124,9 +133,7 @@ class World:
     def held(self) -> Held:
         places = self.transaction.rows(select(organisation.c.id, organisation.c.path))
         callers = [self.caller(one) for one in self.ids(user)]
-        return {
-            one.user_id: {place.id: one.permissions_on(place.path) for place in places} for one in callers
-        }
+        return {one.user_id: {place.id: _until_when(one, place.path) for place in places} for one in callers}
 
     def managed(self, held: Held) -> set[str]:
         """The people who belong where an account under control manages people; at the root, all there are."""
@@ -143,16 +150,41 @@ class World:
             found[row.user_id].add(row.organisation_id)
         return found
 
-    def reach(self, held: Held) -> dict[str, frozenset[Permission]]:
+    def reach(self, held: Held) -> dict[str, Ends]:
         """What all accounts under control amount to."""
         places = held[self.attacker]
-        return {place: frozenset().union(*(held[one][place] for one in self.controlled)) for place in places}
+        return {place: _latest(held[one][place] for one in self.controlled) for place in places}
+
+
+def _until_when(caller: Caller, path: str) -> Ends:
+    return {one: caller.until([one], path) or NEVER for one in caller.permissions_on(path)}
+
+
+def _latest(several: Iterable[Ends]) -> Ends:
+    found: Ends = {}
+    for ends in several:
+        for permission, end in ends.items():
+            found[permission] = max(end, found.get(permission, end))
+    return found
+
+
+def beyond(ends: Ends, ceiling: Ends) -> dict[str, str]:
+    """What is held of `ends` and not, or not for as long, of `ceiling`."""
+    return {
+        permission: f"until {end}"
+        for permission, end in sorted(ends.items())
+        if permission not in ceiling or end > ceiling[permission]
+    }
+
+
+def time_passes(world: World, _caller: Caller, act: Act) -> None:
+    world.transaction.now += timedelta(hours=1 + act.other % 30)
 
 
 def give_role(world: World, caller: Caller, act: Act) -> None:
-    grants.give_role(
-        world.transaction, caller, _person(world, act), NewGrant(**_role_and_place(world, caller, act))
-    )
+    until = None if act.hours is None else world.transaction.now + timedelta(hours=act.hours)
+    new = NewGrant(expires_at=until, **_role_and_place(world, caller, act))
+    grants.give_role(world.transaction, caller, _person(world, act), new)
 
 
 def take_role(world: World, caller: Caller, act: Act) -> None:
@@ -314,6 +346,7 @@ ACTS: dict[str, Callable[[World, Caller, Act], None]] = {
         remove_member,
         make_organisation,
         move_organisation,
+        time_passes,
     )
 }
 
@@ -382,7 +415,8 @@ THEMES = (
     ["others_make_code", "read_codes", "join_anew", "join_more", "make_organisation", "move_organisation"],
 )
 # What others do by their own will; what comes of it is not the attacker's doing.
-OTHERS = {"others_give_role", "others_make_code", "others_join"}
+OTHERS = {"others_give_role", "others_make_code", "others_join", "time_passes"}
+hours = st.none() | st.integers(1, 60)
 
 
 @st.composite
@@ -390,12 +424,13 @@ def cases(draw: st.DrawFn) -> Case:
     size = draw(st.integers(1, 4))
     acts = st.builds(
         Act,
-        name=st.sampled_from(draw(st.sampled_from(THEMES))),
+        name=st.sampled_from([*draw(st.sampled_from(THEMES)), "time_passes"]),
         who=numbers,
         person=numbers,
         place=numbers,
         other=numbers,
         permissions=permissions,
+        hours=hours,
     )
     places = st.integers(0, size)
     others = st.tuples(st.integers(1, 2), st.integers(3, 6), places)
@@ -406,6 +441,7 @@ def cases(draw: st.DrawFn) -> Case:
         grants=[(0, 3, draw(st.just(0) | places)), *draw(st.lists(others, min_size=1, max_size=5))],
         scopes=draw(st.none() | st.none() | powers),
         acts=draw(st.lists(acts, min_size=1, max_size=10)),
+        ends=tuple(draw(st.lists(hours, max_size=6))),
     )
 
 
@@ -428,12 +464,14 @@ def build(transaction: Transaction, case: Case) -> World:
         users.add_user(transaction, name=f"person{one}", display_name="One", mail=None) for one in range(3)
     ]
     known = [row.id for row in transaction.rows(select(role.c.id).order_by(role.c.id))]
-    for person, chosen, place in case.grants:
+    for number, (person, chosen, place) in enumerate(case.grants):
         node = find_node(transaction, system, places[place], Permission.ORGANISATIONS_READ)
         wanted = find_role(transaction, system, known[chosen % len(known)])
         if node.path.startswith(wanted.organisation_path):
             grants.add_membership(transaction, people[person], node)
-            grants.add_grant(transaction, people[person], wanted, node, None)
+            ends = case.ends[number] if number < len(case.ends) else None
+            until = None if ends is None else transaction.now + timedelta(hours=ends)
+            grants.add_grant(transaction, people[person], wanted, node, until)
     return World(transaction, people[0], case.scopes, [people[0]])
 
 
@@ -452,15 +490,15 @@ def run(transaction: Transaction, case: Case) -> None:
             continue
         done.append(act.name)
         before, held = held, world.held()
+        if act.name in {"others_join", "time_passes"} or act.name not in OTHERS:
+            check_gains(before, held, reach)
         if act.name in OTHERS:
             continue
-        check_gains(before, held, reach)
         # Who holds the login link of an account is that account.
         for person in set(world.controlled):
-            for place, allowed in held[person].items():
-                assert place not in reach or allowed <= reach[place], (
-                    f"the attacker is {person} and has {sorted(allowed)} by {act.name}"
-                )
+            for place, ends in held[person].items():
+                more = beyond(ends, reach[place]) if place in reach else {}
+                assert not more, f"the attacker is {person} and has {more} by {act.name}"
         # An account is more than its roles: its work, files and secrets are in every place it belongs to.
         for person in set(world.controlled) & before.keys() - controlled:
             outside = {one for one in homes[person] if Permission.PEOPLE_MANAGE not in reach[one]}
@@ -470,14 +508,13 @@ def run(transaction: Transaction, case: Case) -> None:
     raise UndoError(done)
 
 
-def check_gains(before: Held, after: Held, reach: dict[str, frozenset[Permission]]) -> None:
-    """An act gives nobody what nobody on the attacker's side held there at that moment."""
+def check_gains(before: Held, after: Held, reach: dict[str, Ends]) -> None:
+    """An act gives nobody what nobody on the attacker's side held there at that moment, and for as long."""
     for person, places in after.items():
         for place, ceiling in reach.items():
-            gained = places.get(place, frozenset()) - before.get(person, {}).get(place, frozenset())
-            assert gained <= ceiling, (
-                f"{person} gained {sorted(gained - ceiling)} on {place}, which the attacker lacked"
-            )
+            gained = beyond(places.get(place, {}), before.get(person, {}).get(place, {}))
+            more = {one: end for one, end in gained.items() if one in beyond(places[place], ceiling)}
+            assert not more, f"{person} gained {more} on {place}, which the attacker lacked"
 
 
 POWERS = frozenset(Permission) - {Permission.SETTINGS_MANAGE}
@@ -565,10 +602,67 @@ CODE_IS_READ = Case(
         act("join_more", allowed=Permission.PEOPLE_READ),
     ],
 )
+# Who holds a role until tomorrow gives it, in every way there is, to somebody for good.
+PASSED_ON = [
+    Case(
+        parents=[0],
+        roles=[(0, POWERS), (0, frozenset({Permission.PEOPLE_READ})), (0, POWERS)],
+        grants=[(0, 3, 0), (1, 4, 0)],
+        scopes=None,
+        acts=[act(name, person=2, other=12, allowed=Permission.AUDIT_READ) for name in names],
+        ends=(24,),
+    )
+    for names in (
+        ["give_role"],
+        ["create_person"],
+        ["import_person"],
+        ["invite", "accept"],
+        ["make_code", "join_anew"],
+        ["make_code", "others_join"],
+        ["make_login_link", "use_login_link"],
+    )
+]
+# A role that somebody has for good is given more by someone who has that for a day.
+ROLE_GETS_MORE = Case(
+    parents=[0],
+    roles=[(0, POWERS), (0, frozenset({Permission.PEOPLE_READ}))],
+    grants=[(0, 3, 0), (1, 4, 0)],
+    scopes=None,
+    acts=[act("change_role", other=16, allowed=Permission.AUDIT_READ)],
+    ends=(24,),
+)
+# An organisation is moved below one whose people have their roles for good.
+MOVED_FOR_GOOD = Case(
+    parents=[0, 0],
+    roles=[(0, POWERS), (1, frozenset({Permission.AUDIT_READ}))],
+    grants=[(0, 3, 0), (1, 4, 1)],
+    scopes=None,
+    acts=[act("move_organisation", place=2, other=1, allowed=Permission.AUDIT_READ)],
+    ends=(24,),
+)
+# The administrator's code gives a role for good; whoever may give it until tomorrow reads it from the list.
+CODE_FOR_GOOD = Case(
+    parents=[0],
+    roles=[(0, POWERS)],
+    grants=[(0, 3, 0)],
+    scopes=None,
+    acts=[
+        act("others_make_code", other=12, allowed=Permission.PEOPLE_READ),
+        act("read_codes", allowed=Permission.PEOPLE_READ),
+        act("join_anew", allowed=Permission.PEOPLE_READ),
+    ],
+    ends=(24,),
+)
+
+
+def with_examples(test: Any) -> Any:
+    for case in (*PASSED_ON, ROLE_GETS_MORE, MOVED_FOR_GOOD, CODE_FOR_GOOD):
+        test = example(case=case)(test)
+    return test
 
 
 @settings(
-    max_examples=80,
+    max_examples=120,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -579,6 +673,7 @@ CODE_IS_READ = Case(
 @example(case=IMPORTED)
 @example(case=JOINED_AND_TAKEN_OVER)
 @example(case=CODE_IS_READ)
+@with_examples
 async def test_no_sequence_of_acts_gives_anyone_what_the_actor_lacked(database: Database, case: Case) -> None:
     with pytest.raises(UndoError) as undone:
         await database.write(run, case)

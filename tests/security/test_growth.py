@@ -2,18 +2,16 @@
 
 from typing import Any
 
-import pytest
+from cryptography.hazmat.primitives.asymmetric import ed25519
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from corral.api import once
-from corral.identity import access, invitations, login
-from corral.workloads import service as workloads
+from corral.core.bounds import PersonBounds
 from tests.campus import PASSWORD, Campus, made, refused
 
 
-async def test_sessions_of_one_person_are_bounded_and_the_unused_end_first(
-    campus: Campus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(login, "MOST_SESSIONS", 3)
+async def test_sessions_of_one_person_are_bounded_and_the_unused_end_first(campus: Campus) -> None:
+    campus.database.bounds = PersonBounds(sessions=3)
     await campus.person("mei")
     clients = []
     for _ in range(4):
@@ -23,10 +21,8 @@ async def test_sessions_of_one_person_are_bounded_and_the_unused_end_first(
     assert len(made(await clients[-1].get("/me/sessions"))["items"]) == 3
 
 
-async def test_open_invitations_and_codes_of_one_person_are_bounded(
-    campus: Campus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(invitations, "MOST_OPEN", 2)
+async def test_open_invitations_and_codes_of_one_person_are_bounded(campus: Campus) -> None:
+    campus.database.bounds = PersonBounds(open_invitations=2)
     offer = {"organisation_id": campus.root, "role_id": campus.presets["user"]}
     for path, body in (("/invitations", offer), ("/join-codes", {**offer, "seats": 1})):
         for _ in range(2):
@@ -36,10 +32,8 @@ async def test_open_invitations_and_codes_of_one_person_are_bounded(
             made(await campus.admin.delete(f"{path}/{one['id']}"))
 
 
-async def test_answers_kept_for_one_person_are_bounded(
-    campus: Campus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(once, "MOST_KEPT", 2)
+async def test_answers_kept_for_one_person_are_bounded(campus: Campus) -> None:
+    campus.database.bounds = PersonBounds(kept_answers=2)
 
     program = await campus.token(campus.admin, name="program")
 
@@ -55,17 +49,15 @@ async def test_answers_kept_for_one_person_are_bounded(
     made(await create("three"))
 
 
-async def test_work_of_one_person_is_bounded(campus: Campus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workloads, "MOST_WORKLOADS", 0)
+async def test_work_of_one_person_is_bounded(campus: Campus) -> None:
+    campus.database.bounds = PersonBounds(workloads=0)
     work = {"name": "one", "command": ["true"], "resources": {"cpu_milli": 100, "memory_mib": 64}}
     answer = await campus.admin.post("/training", work)
     assert "workloads" in refused(answer, 409, "conflict")["detail"]
 
 
-async def test_changes_of_one_person_are_bounded_by_the_hour(
-    campus: Campus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(access, "MOST_CHANGES", 2)
+async def test_changes_of_one_person_are_bounded_by_the_hour(campus: Campus) -> None:
+    campus.database.bounds = PersonBounds(changes_per_hour=2)
     await campus.person("mei")
     mei = await campus.sign_in("mei")
     for name in ("Mei", "Mei-Ling"):
@@ -77,3 +69,24 @@ async def test_changes_of_one_person_are_bounded_by_the_hour(
     made(await ann.patch("/me", {"display_name": "Ann"}, match="*"))
     campus.clock.advance(hours=1)
     made(await mei.patch("/me", {"display_name": "Chen"}, match="*"))
+
+
+async def test_tokens_keys_secrets_and_runtimes_of_one_person_are_bounded(campus: Campus) -> None:
+    campus.database.bounds = PersonBounds(tokens=1, ssh_keys=1, secrets=1, runtimes=1)
+    await campus.person("mei")
+    mei = await campus.sign_in("mei")
+
+    def key() -> str:
+        public = ed25519.Ed25519PrivateKey.generate().public_key()
+        return public.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
+
+    for path, body in (
+        ("/me/tokens", lambda name: {"name": name}),
+        ("/me/ssh-keys", lambda name: {"title": name, "public_key": key()}),
+        ("/runtimes", lambda name: {"name": name, "requirements": ["numpy"]}),
+    ):
+        made(await mei.post(path, body("one")))
+        assert "already have 1 " in refused(await mei.post(path, body("two")), 409, "conflict")["detail"]
+    made(await mei.put("/me/secrets/one", {"value": "some value"}))
+    answer = await mei.put("/me/secrets/two", {"value": "some value"})
+    assert "already have 1 secrets" in refused(answer, 409, "conflict")["detail"]

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from corral.server.child import CannotStartError, _migrate
+from corral.core.bounds import PersonBounds
+from corral.server.child import CannotStartError, _migrate, open_database
 from corral.server.settings import Settings
 from tests.postgres import Server
 
@@ -29,3 +30,13 @@ def test_a_user_whom_the_server_does_not_know_is_named(postgresql_server: Server
     refused = start_with(tmp_path, url)
     assert "nobody" in str(refused)
     assert "s3cret" not in str(refused)
+
+
+async def test_services_get_the_bounds_that_the_settings_name(tmp_path: Path) -> None:
+    database = open_database(Settings(home=tmp_path, max_tokens_per_user=3))
+    try:
+        assert await database.read(lambda transaction: transaction.bounds) == PersonBounds(tokens=3)
+        assert await database.scan(lambda transaction: transaction.bounds) == PersonBounds(tokens=3)
+        assert await database.write(lambda transaction: transaction.bounds) == PersonBounds(tokens=3)
+    finally:
+        await database.close()

@@ -48,7 +48,7 @@ async def test_not_ready_names_the_loop_that_fails_and_since_when(app: FastAPI, 
     loop = Loop(
         "broken", app.state.database, turn, 60, exclusive=False, pace=Pace(60, first_delay_seconds=0.01)
     )
-    app.state.readiness = Readiness(app.state.readiness.home, [*app.state.loops, loop])
+    app.state.readiness = Readiness(app.state.readiness.home, [*app.state.loops, loop], app.state.zones)
     task = asyncio.create_task(loop.run())
     try:
         async with asyncio.timeout(20):
@@ -68,7 +68,7 @@ async def test_not_ready_names_the_loop_that_fails_and_since_when(app: FastAPI, 
 async def test_not_ready_while_the_data_directory_cannot_be_written(
     app: FastAPI, visitor: ApiClient, tmp_path: Path
 ) -> None:
-    app.state.readiness = Readiness(tmp_path / "gone", [])
+    app.state.readiness = Readiness(tmp_path / "gone", [], app.state.zones)
     problem = refused(await visitor.get("//readyz"), 503, "unavailable")
     assert [error["field"] for error in problem["errors"]] == ["data directory"]
     assert "The data directory cannot be written: No such file or directory." in problem["detail"]

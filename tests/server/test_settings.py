@@ -2,11 +2,13 @@
 
 import os
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
+from corral.core.bounds import PersonBounds
 from corral.server import settings_doc
 from corral.server.handover import hand_over, take_over
 from corral.server.settings import Settings, mask_database_url
@@ -216,6 +218,16 @@ def test_a_database_password_in_a_flag_or_in_an_open_file_is_refused(home: Path)
 
 def test_a_session_cannot_rest_longer_than_it_lives() -> None:
     assert problem({"session_hours": "3"}, {}).key == "session_idle_hours"
+
+
+def test_every_bound_of_a_person_has_a_setting_with_its_usual_value() -> None:
+    usual = Settings(home=Path("/srv/corral"))
+    assert usual.person_bounds == PersonBounds()
+    names = [key for key in Settings.model_fields if key.startswith("max_")]
+    changed = Settings(home=usual.home, **{key: getattr(usual, key) - 1 for key in names})
+    before, after = asdict(usual.person_bounds), asdict(changed.person_bounds)
+    assert after == {key: value - 1 for key, value in before.items()}
+    assert len(names) == len(after)
 
 
 def test_settings_are_frozen() -> None:

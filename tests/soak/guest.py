@@ -11,6 +11,7 @@ from typing import Any
 from corral.engines.interface import Run, RunPhase, Start
 from corral.engines.local.engine import LocalEngine
 from corral.engines.tasks import Task
+from tests.soak import disk_scenes
 
 LIMIT_SECONDS = 60
 OWN_GROUP = Path("/sys/fs/cgroup/corral.service")
@@ -69,7 +70,7 @@ async def limits(engine: LocalEngine) -> dict[str, object]:
         "forks": [forks.ending, *said],
         "live": [live.cpu_microseconds, live.memory_bytes, live.processes],
         "stubborn": gone.ending,
-        "groups_left": groups_left(),
+        "groups_left": await groups_left(),
     }
 
 
@@ -77,7 +78,15 @@ def own_group() -> str:
     return Path("/proc/self/cgroup").read_text().strip()
 
 
-def groups_left() -> list[str]:
+async def groups_left() -> list[str]:
+    """A supervisor removes its groups after it has told of the end."""
+    until = time.monotonic() + LIMIT_SECONDS
+    while groups() and time.monotonic() < until:  # noqa: ASYNC110 - another process removes them
+        await asyncio.sleep(0.05)
+    return groups()
+
+
+def groups() -> list[str]:
     return [path.name for path in OWN_GROUP.rglob("*-0") if path.is_dir()]
 
 
@@ -130,7 +139,45 @@ def boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
-SCENES = {scene.__name__: scene for scene in (limits, clock, before_restart, after_restart)}
+async def quotas(_: LocalEngine) -> dict[str, object]:
+    """What the kernel bounds where the file system has quotas."""
+    engine = disk_scenes.disk_engine()
+    programs = {"write": disk_scenes.WRITE, "in-flight": disk_scenes.IN_FLIGHT, "many": disk_scenes.MANY}
+    told: dict[str, object] = {"limits": (await engine.inventory()).facts["guest"].disk_limits}
+    for name, program in programs.items():
+        told[name] = await outcome(engine, name, program, disk_scenes.DISK_MIB)
+    told["leave"] = await outcome(engine, "leave", disk_scenes.LEAVE, disk_scenes.DISK_MIB)
+    told["projects"] = disk_scenes.projects_in_use()
+    await discard(engine, "write", "in-flight", "many")
+    told["person"] = await outcome(engine, "person", disk_scenes.WRITE, 2 * disk_scenes.PERSON_MIB)
+    told["projects_after"] = disk_scenes.projects_in_use()
+    await discard(engine, "leave", "person")
+    told["projects_left"] = disk_scenes.projects_in_use()
+    return told
+
+
+async def no_quotas(_: LocalEngine) -> dict[str, object]:
+    """The same disk without them: what is too much is found by looking, at the latest at the end."""
+    engine = disk_scenes.disk_engine()
+    return {
+        "limits": (await engine.inventory()).facts["guest"].disk_limits,
+        "write": await outcome(engine, "write", disk_scenes.WRITE, disk_scenes.DISK_MIB),
+    }
+
+
+async def outcome(engine: LocalEngine, name: str, program: str, disk_mib: int) -> list[object]:
+    run = await finish(engine, start(name, "python3", "-c", program, disk_mib=disk_mib))
+    return [run.ending, run.detail, (await engine.logs(name, 0, 1000)).data.decode().strip()]
+
+
+async def discard(engine: LocalEngine, *names: str) -> None:
+    await engine.forget(names)
+    await engine.discard(names)
+
+
+SCENES = {
+    scene.__name__: scene for scene in (limits, clock, before_restart, after_restart, quotas, no_quotas)
+}
 
 
 def be_a_service() -> None:

@@ -1,6 +1,7 @@
 """A small machine with a kernel of its own: user-mode Linux on this machine's files, which it cannot change.
 
-It has control groups of version 2 only, a clock that can be set, and can be restarted.
+It has control groups of version 2 only, a clock that can be set, can be restarted, and can have a disk with
+quotas.
 """
 
 import json
@@ -30,6 +31,7 @@ mount -t tmpfs shm /dev/shm
 mount -t devpts pts /dev/pts
 mount -t hostfs none /mnt -o {shared}
 mount -t cgroup2 none /sys/fs/cgroup
+{mount}
 cd {root} && PYTHONDONTWRITEBYTECODE=1 {command} 2>&1
 echo o > /proc/sysrq-trigger
 sleep 60
@@ -45,9 +47,27 @@ HAND_OVER = (
 )
 
 
+DISK_BYTES = 512 * 2**20
+MOUNT_DISK = """
+mkdir /run/dev /run/disk
+mount -t devtmpfs dev /run/dev
+mount -t xfs -o {options} /run/dev/ubda /run/disk
+"""
+
+
 def play(scene: str, shared: Path) -> dict[str, Any]:
     """Boots, plays a scene of `guest.py` as root and switches off, as a power cut does."""
     return _boot(scene, shared, ROOT, f"{shlex.quote(sys.executable)} -m tests.soak.guest {scene}")
+
+
+def play_with_disk(scene: str, shared: Path, options: str) -> dict[str, Any]:
+    """The same with a disk of its own at /run/disk: XFS, mounted with these options."""
+    image = shared / "disk.xfs"
+    with image.open("wb") as file:
+        file.truncate(DISK_BYTES)
+    subprocess.run(["mkfs.xfs", "-q", image], check=True)
+    command = f"{shlex.quote(sys.executable)} -m tests.soak.guest {scene}"
+    return _boot(scene, shared, ROOT, command, MOUNT_DISK.format(options=options), f"ubd0={image}")
 
 
 def play_as_user(scene: str, shared: Path) -> dict[str, Any]:
@@ -64,17 +84,19 @@ def play_as_user(scene: str, shared: Path) -> dict[str, Any]:
     return _boot(scene, shared, Path("/mnt"), " && ".join((made, *HAND_OVER, command)))
 
 
-def _boot(scene: str, shared: Path, root: Path, command: str) -> dict[str, Any]:
-    """`shared` is the machine's /mnt."""
+def _boot(
+    scene: str, shared: Path, root: Path, command: str, mount: str = "", *options: str
+) -> dict[str, Any]:
+    """`shared` is the machine's /mnt; `options` are the kernel's."""
+    places = {"shared": shlex.quote(str(shared)), "root": shlex.quote(str(root))}
     init = shared / "init.sh"
-    init.write_text(
-        INIT.format(shared=shlex.quote(str(shared)), root=shlex.quote(str(root)), command=command)
-    )
+    init.write_text(INIT.format(**places, command=command, mount=mount))
     init.chmod(0o755)
     done = subprocess.run(
         [
             *("linux.uml", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "mem=1G"),
             *(f"init={init}", "cgroup_no_v1=all", "con0=fd:0,fd:1", "con=null", "quiet"),
+            *options,
         ],
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -76,10 +76,33 @@ async def test_unsubscribed_is_not_woken(database: Database) -> None:
     assert things.times == 0
 
 
-async def test_listening_and_closing_work_on_both_databases(database: Database) -> None:
+async def test_listening_and_closing_work_on_both_databases(database: Database, other: Database) -> None:
+    connections = 1 if database.kind == "postgresql" else 0
     await database.listen()
     await database.listen()
+    assert (await _listeners(other), _listening_tasks()) == (connections, connections)
+    things = Woken(database.hints)
     await database.write(lambda transaction: transaction.hint("things"))
+    assert things.times == 1
+    await database.close()
+    assert _listening_tasks() == 0
+    async with asyncio.timeout(20):  # the server notices a moment later
+        while await _listeners(other):
+            pass
+
+
+async def _listeners(database: Database) -> int:
+    """How many connections of this database listen, as its server counts them."""
+    if database.kind == "sqlite":
+        return 0
+    count = text(
+        "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()"
+    )
+    return int(await database.read(lambda transaction: transaction.scalar(count)))
+
+
+def _listening_tasks() -> int:
+    return sum(task.get_name() == "hints of other processes" for task in asyncio.all_tasks())
 
 
 async def _terminate_listeners(database: Database) -> None:

@@ -75,7 +75,7 @@ def test_borrowed_gpus_go_back_and_the_borrower_resumes_from_its_checkpoint(corr
     victims = [one for one in work if ana.look(one)["state"] == "suspended"]
     for one in victims:
         seen = ana.look(one)
-        assert "takes back the fair share of its queue" in seen["reason"]["sentence"]
+        assert "takes back its queue's guarantee" in seen["reason"]["sentence"]
         assert "saved" in ana.output(one, 1)
 
     # Their work ends, and ana's goes on by itself, from where it stopped.

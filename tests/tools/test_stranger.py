@@ -55,7 +55,7 @@ def look(runner: ModuleType, folder: Path, *names: str) -> dict[str, dict[str, s
     log = folder / "check.log"
     progress = runner.Progress("", live=False)
     command = [sys.executable, "-c", _LOOK, *names]
-    assert runner.run_command(command, log, progress, "look", stream=False) == 0, log.read_text()
+    assert runner.run_command(command, log, progress, "look", stream=False)[0] == 0, log.read_text()
     found: dict[str, dict[str, str]] = json.loads(log.read_text())
     return found
 
@@ -119,7 +119,7 @@ def test_stage_has_what_it_needs_made_ready_first(runner: ModuleType) -> None:
     first = {stage.name: stage.steps()[0] for stage in runner.stages() if stage.prepare}
     assert all(check.prepares for check in first.values())
     assert "console" in first["sqlite"].command
-    assert set(first) == {stage.name for stage in runner.stages()} - {"lint", "types", "imports"}
+    assert set(first) == {stage.name for stage in runner.stages()} - {"lint", "types", "imports", "databases"}
 
 
 def test_preparing_trusts_the_certificates_of_the_system(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`make test` counts honestly: what breaks outside a test case is a failure too."""
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -29,9 +30,24 @@ def stage_of(runner: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     def run(program: str, *, junit: bool = False) -> Any:
         check = runner.Check("check", (sys.executable, "-c", program), junit=junit)
-        return runner.run_stage(runner.Stage("stage", (check,)), "1/1 stage", (), stream=False)
+        progress = runner.Progress("1/1 stage", live=False)
+        result = runner.run_stage(runner.Stage("stage", (check,)), progress, (), stream=False)
+        progress.show()
+        return result
 
     return run
+
+
+def test_files_that_tests_leave_in_the_checkout_are_noticed(
+    runner: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "ROOT", tmp_path)
+    assert runner.untracked_files() == set()
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / ".gitignore").write_text(".cache\n")
+    (tmp_path / ".cache").write_text("kept")
+    (tmp_path / "no such thing!").write_text("an export")
+    assert runner.untracked_files() == {".gitignore", "no such thing!"}
 
 
 def test_cases_of_a_report_are_counted_by_outcome(runner: ModuleType, tmp_path: Path) -> None:
@@ -79,7 +95,7 @@ def test_what_the_stages_of_databases_leave_out_uses_none(runner: ModuleType) ->
     asks = re.compile(
         r"^(?:async )?def test_[^)]*\b(?:database\w*|app|admin|campus|ground)\s*:", re.MULTILINE
     )
-    places = [_TESTS / place for place in runner.WITHOUT_DATABASE]
+    places = [_TESTS / place for place in sys.modules["stages"].WITHOUT_DATABASE]
     files = [file for place in places for file in (place.rglob("*.py") if place.is_dir() else (place,))]
     assert len(files) > len(places)
     assert [file.name for file in files if asks.search(file.read_text(encoding="utf-8"))] == []

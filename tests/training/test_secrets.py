@@ -48,7 +48,7 @@ async def test_secrets_are_their_owners_own(campus: Campus) -> None:
     work = {"name": "x", "command": ["true"], "resources": {"cpu_milli": 1, "memory_mib": 1}}
     answer = await ana.post("/training", work | {"secrets": {"API_KEY": "key"}})
     problem = refused(answer, 422, "invalid", "body.secrets.API_KEY")
-    assert "corral secret set key" in problem["remedy"]
+    assert "corral secret create key" in problem["remedy"]
     scoped = await campus.token(campus.admin, "workloads.run")
     refused(await scoped.put("/me/secrets/key", {"value": "mine now"}), 403)
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from corral.core.bounds import PersonBounds
 from corral.core.refusals import Malformed
 from corral.engines.archives.asking import check
 from corral.engines.archives.limits import Archive, Contents, Form, Limits
@@ -178,10 +179,10 @@ async def test_silent_sender_is_not_waited_for(campus: Campus, monkeypatch: pyte
 
 async def test_person_keeps_so_many_and_so_much(campus: Campus, monkeypatch: pytest.MonkeyPatch) -> None:
     made(await send(campus.admin))
-    monkeypatch.setattr(uploads, "MOST_UPLOADS", 1)
+    campus.database.bounds = PersonBounds(uploads=1)
     problem = refused(await send(campus.admin, tar_of(entry("b"))), 409)
     assert "Delete work" in problem["remedy"]
-    monkeypatch.setattr(uploads, "MOST_UPLOADS", 500)
+    campus.database.bounds = PersonBounds()
     monkeypatch.setattr(uploads, "MOST_AT_THE_BOUND", 0)
     refused(await send(campus.admin, tar_of(entry("b"))), 409)
     monkeypatch.undo()

@@ -218,3 +218,18 @@ async def test_answer_with_too_many_lines_is_refused(
     monkeypatch.setattr("corral.usage.sums.MOST_SUMS", 5)
     await _held(database, Machine(), 1, 360)
     refused(await campus.admin.get("/usage", params=DAY | {"per": "hour"}), 422, "invalid", "query.per")
+
+
+async def test_what_is_simulated_is_not_what_a_person_used(campus: Campus, database: Database) -> None:
+    """It counts on its own page; a thousand simulated GPUs for a week are on nobody's bill."""
+    machine = Machine()
+    mei = await campus.person("mei")
+    lab = made(await campus.admin.post("/zones", {"name": "lab", "nodes": "1x8xH100-80GB"}))
+    grant = create_grant(1, user_id=mei, organisation_id=campus.root, zone_id=lab["id"])
+    await database.write(ledger.open, grant, machine.reading())
+    machine.pass_time(60 * MINUTE)
+    await database.write(ledger.beat, lab["id"], machine.reading())
+    await _held(database, machine, 2, 30, user_id=mei, organisation_id=campus.root)
+    client = await campus.sign_in("mei")
+    assert await _gpu_hours(client) == await _gpu_hours(campus.admin, organisation=campus.root) == 1.0
+    assert await _gpu_hours(client, workload=grant.workload_id) == 2.0

@@ -123,3 +123,15 @@ async def test_only_who_manages_zones_changes_caps_and_within_bounds(ground: Gro
     made(await ground.campus.admin.post("/training", document()))
     (entry,) = await ground.campus.audit(object=pool["id"], action="pool.change")
     assert entry["after"] == strict
+
+
+async def test_pool_that_is_left_out_for_its_caps_is_named(ground: Ground) -> None:
+    await another_pool(ground, "patient", most_retries=50)
+    told = made(await ground.campus.admin.post("/training/probe", document(retries=20)))
+    said = "The pool default is not used: it allows at most 10 retries."
+    assert said in told["details"]
+    work = made(await ground.campus.admin.post("/training", document(retries=20)))["id"]
+    await ground.settle()
+    assert said in made(await ground.campus.admin.get(f"/workloads/{work}/why"))["details"]
+    told = made(await ground.campus.admin.post("/training/probe", document(retries=10)))
+    assert not any("is not used" in one for one in told["details"])

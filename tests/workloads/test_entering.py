@@ -5,6 +5,7 @@ import json
 import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +19,7 @@ from corral.engines.sessions import Terminal
 from corral.engines.simulated import Program
 from tests.apps import ORIGIN, ApiClient
 from tests.campus import made
-from tests.control.ground import Ground
+from tests.control.ground import Ground, OneZone
 
 pytestmark = pytest.mark.sqlite
 
@@ -151,7 +152,8 @@ def _cookie(person: ApiClient) -> str:
 async def place(ground: Ground) -> AsyncIterator[SimpleNamespace]:
     """Ana's work runs; she has a browser and a token."""
     campus = ground.campus
-    campus.app.state.engine = machine = Machine()
+    machine = Machine()
+    campus.app.state.zones = OneZone(ground.zone, machine)
     await campus.person("ana")
     ana = await campus.sign_in("ana")
     ground.programs["long"] = Program(None, 1, 2)
@@ -260,10 +262,7 @@ async def test_so_many_at_once_and_no_more(place: SimpleNamespace) -> None:
         assert (await opened.next())["type"] == "websocket.accept"
 
 
-async def test_it_ends_with_the_right_to_be_there(
-    place: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sockets, "CHECK_SECONDS", 0.05)
+async def test_it_ends_with_the_right_to_be_there(place: SimpleNamespace) -> None:
     path = f"/workloads/{place.work}/execute"
     async with opening(place.app, path, cookie=_cookie(place.ana), origin=ORIGIN) as opened:
         await opened.next()
@@ -272,6 +271,43 @@ async def test_it_ends_with_the_right_to_be_there(
         assert (await opened.told())["problem"]["type"] == "/problems/unauthenticated"
         assert (await opened.next())["code"] == sockets.REFUSED
     assert place.machine.sessions[0].closed
+
+
+@pytest.mark.parametrize("road", ["execute", "connect?port=8888"])
+@pytest.mark.parametrize("lost", ["account", "role", "role that ends"])
+async def test_it_ends_with_the_account_and_with_the_role(
+    place: SimpleNamespace, road: str, lost: str
+) -> None:
+    campus = place.ground.campus
+    me = made(await place.ana.get("/me"))
+    (grant,) = me["roles"]
+    on = {"role_id": grant["role_id"], "organisation_id": grant["organisation_id"]}
+    if lost == "role that ends":
+        made(await campus.admin.delete(f"/users/{me['id']}/grants/{grant['grant_id']}"))
+        end = (campus.database.now() + timedelta(seconds=3)).isoformat()
+        made(await campus.admin.post(f"/users/{me['id']}/grants", {**on, "expires_at": end}))
+    path = f"/workloads/{place.work}/{road}"
+    async with opening(place.app, path, authorization=place.token) as opened:
+        assert (await opened.next())["type"] == "websocket.accept"
+        if road == "execute":
+            opened.say(SHELL)
+        if lost == "account":
+            made(await campus.admin.patch(f"/users/{me['id']}", {"state": "disabled"}, match="*"))
+        elif lost == "role":
+            made(await campus.admin.delete(f"/users/{me['id']}/grants/{grant['grant_id']}"))
+        async with asyncio.timeout(8 if lost == "role that ends" else 5):
+            assert "problem" in await opened.told()
+            assert (await opened.next())["code"] == sockets.REFUSED
+
+
+async def test_what_is_lost_before_the_first_word_is_lost(place: SimpleNamespace) -> None:
+    """The command is read long after it was asked who calls."""
+    async with opening(place.app, f"/workloads/{place.work}/execute", authorization=place.token) as opened:
+        await opened.next()
+        me = made(await place.ana.get("/me"))
+        made(await place.ground.campus.admin.patch(f"/users/{me['id']}", {"state": "disabled"}, match="*"))
+        opened.say(SHELL)
+        assert (await opened.told())["problem"]["type"] == "/problems/unauthenticated"
 
 
 async def test_stop_of_corral_ends_it(place: SimpleNamespace) -> None:

@@ -4,7 +4,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from corral.core.explanations import Estimate, NoEstimate
-from corral.workloads.expectations import LEAST_COMPARED, MOST_COMPARED, Expectations, judged
+from corral.workloads.expectations import (
+    LEAST_COMPARED,
+    MOST_COMPARED,
+    first,
+    judged,
+    note,
+    usual_error_seconds,
+)
 from tests.campus import made
 from tests.control.ground import SECOND, Ground, Program
 
@@ -45,8 +52,8 @@ async def test_estimate_whose_time_has_passed_is_withdrawn(ground: Ground) -> No
     await ground.submit(admin, "stays", gpus=8)
     second = await ground.submit(admin, "second", gpus=8)
     await ground.settle()
-    first = await _why(ground, second)
-    assert first["starts_at"] is not None
+    told = await _why(ground, second)
+    assert told["starts_at"] is not None
     await _jump(ground, 900)
     assert await ground.state(second) == "queued"
     told = await _why(ground, second)
@@ -56,7 +63,7 @@ async def test_estimate_whose_time_has_passed_is_withdrawn(ground: Ground) -> No
 
 def test_estimate_is_judged_by_the_last_ones() -> None:
     passed, uncertain = Estimate(None, NoEstimate.PASSED), Estimate(None, NoEstimate.UNCERTAIN)
-    for error, first, expected in (
+    for error, before, expected in (
         (None, None, SOON),
         (300, None, SOON),
         (900, None, uncertain),
@@ -65,24 +72,77 @@ def test_estimate_is_judged_by_the_last_ones() -> None:
         (300, NOON - timedelta(minutes=2), SOON),
         (300, NOON - timedelta(minutes=6), passed),
     ):
-        assert judged(SOON, error, first, NOON) == expected
+        assert judged(SOON, error, before, NOON) == expected
     nothing = Estimate(None, NoEstimate.UNKNOWN_ENDS)
     assert judged(nothing, None, None, NOON) == nothing
 
 
-async def test_usual_error_is_that_of_what_was_told_first(ground: Ground) -> None:
-    admin, database = ground.campus.admin, ground.campus.database
-    expectations = Expectations()
+async def test_usual_error_is_that_of_what_was_expected_first(ground: Ground) -> None:
+    admin, database, zone_id = ground.campus.admin, ground.campus.database, ground.zone.id
     now = ground.campus.clock()
     for number in range(LEAST_COMPARED):
-        assert await database.read(expectations.usual_error_seconds) is None
+        assert await database.read(usual_error_seconds, zone_id) is None
         work = await ground.submit(admin, f"quick-{number}")
-        expectations.note((work, 1), now + timedelta(seconds=100))
-        expectations.note((work, 1), now + timedelta(seconds=9000))
+        for seconds in (100, 9000):
+            await database.write(note, {(work, 1): now + timedelta(seconds=seconds)})
     await ground.settle()
-    error = await database.read(expectations.usual_error_seconds)
+    error = await database.read(usual_error_seconds, zone_id)
     assert error is not None
     assert 90 <= error <= 100
-    for number in range(MOST_COMPARED):
-        expectations.note((f"w{number}", 1), now)
-    assert expectations.first((work, 1)) is None
+    assert await database.read(usual_error_seconds, "z01k9x3v7qzt8m2c4w6d0aa") is None
+
+
+async def test_only_the_last_estimates_are_compared(ground: Ground) -> None:
+    admin, database, zone_id = ground.campus.admin, ground.campus.database, ground.zone.id
+    now = ground.campus.clock()
+    old = [await ground.submit(admin, f"old-{number}") for number in range(LEAST_COMPARED)]
+    new = [await ground.submit(admin, f"new-{number}") for number in range(2)]
+    for work in old:
+        await database.write(note, {(work, 1): now - timedelta(hours=5)})
+    assert 5 * 3600 <= (await database.read(usual_error_seconds, zone_id) or 0) < 5 * 3600 + 60
+    ground.campus.clock.advance(seconds=1)
+    told = {(work, number): now for work in new for number in range(MOST_COMPARED // 2)}
+    await database.write(note, told)
+    assert (await database.read(usual_error_seconds, zone_id) or 99) < 60
+
+
+async def test_work_that_is_gone_is_expected_no_more(ground: Ground) -> None:
+    waits = ("w01k9x3v7qzt8m2c4w6d0aa", 1)
+    await ground.campus.database.write(note, {waits: NOON})
+    assert await ground.campus.database.read(first, waits) is None
+
+
+async def test_usual_error_is_known_after_a_restart(ground: Ground) -> None:
+    """What the schedule loop and `why` foresaw is compared by whoever comes after them."""
+    admin, database = ground.campus.admin, ground.campus.database
+    for number in range(LEAST_COMPARED):
+        await ground.submit(admin, f"first-{number}", gpus=8, time_limit_seconds=600)
+        second = await ground.submit(admin, f"second-{number}", gpus=8)
+        await ground.settle()
+        assert (await _why(ground, second))["starts_at"] is not None
+        for _ in range(3):
+            await _jump(ground, 150)
+    before = await database.read(usual_error_seconds, ground.zone.id)
+    assert before is not None
+    await ground.restart()
+    await ground.submit(admin, "stays", gpus=8, time_limit_seconds=7200)
+    last = await ground.submit(admin, "last", gpus=8)
+    await ground.settle()
+    told = await _why(ground, last)
+    assert told["error_seconds"] == before
+    assert told["expectation"] is not None
+
+
+async def test_place_that_is_kept_is_an_expectation(ground: Ground) -> None:
+    """Lists say when it will probably start; nobody has to ask why it waits."""
+    admin, database = ground.campus.admin, ground.campus.database
+    await ground.reserve()
+    await ground.submit(admin, "first", gpus=8, time_limit_seconds=600)
+    second = await ground.submit(admin, "second", gpus=8, time_limit_seconds=600)
+    await ground.settle()
+    shown = (await ground.get(second))["waits"]["starts_at"]
+    assert shown is not None
+    noted = await database.read(first, (second, 1))
+    assert noted == datetime.fromisoformat(shown)
+    await _jump(ground, 30)
+    assert await database.read(first, (second, 1)) == noted

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corral.core.plans import Action, Infeasible, Lack, LackKind, Reason, ReasonKind
+from corral.core.plans import Action, Entitlement, Infeasible, Lack, LackKind, Reason, ReasonKind
 from corral.core.resources import Resource
 from corral.workloads.machine import (
     MOST_LOSSES,
@@ -137,7 +137,7 @@ def test_people_stop_and_suspend_infeasible_work_at_once() -> None:
         (
             Reason(ReasonKind.NO_ROOM, 0, 1),
             Lack(LackKind.SLICE_MIB, 98304, 81920),
-            "it asks for 96 GiB of one GPU, and the largest has 80 GiB",
+            "it asks for 96 GiB of one GPU, and the largest that can be shared has 80 GiB",
         ),
         (
             Reason(ReasonKind.NO_ROOM, 0, 1),
@@ -163,6 +163,16 @@ def test_people_stop_and_suspend_infeasible_work_at_once() -> None:
             Reason(ReasonKind.NO_ROOM, 0, 1),
             Lack(LackKind.TAINTS, names=("a", "b")),
             "every node has a taint that keeps it away: a, b",
+        ),
+        (
+            Reason(ReasonKind.NO_ROOM, 0, 1),
+            Lack(LackKind.DEVICES, 6, 4, restricted=True),
+            "it asks for 6 GPUs on one node, and the largest node open to it has 4",
+        ),
+        (
+            Reason(ReasonKind.NO_ROOM, 0, 1),
+            Lack(LackKind.USABLE_DEVICES, 6, 4),
+            "it asks for 6 GPUs on one node, and no node has more than 4 that it can use",
         ),
         (
             Reason(ReasonKind.NO_DOMAIN, 4, 8, 2, level="rack"),
@@ -253,9 +263,23 @@ def test_taken_work_is_told_then_suspended_and_may_start_again_by_itself() -> No
     gone = handle(step.life, Ended(0, End.LEFT))
     assert (gone.life.state, may_start(gone.life)) == (State.SUSPENDED, True)
     assert gone.because is not None
-    assert gone.because.sentence() == "Suspended: bert takes back the fair share of its queue."
+    assert gone.because.sentence() == "Suspended: bert takes its queue's fair share."
     again = handle(gone.life, Granted(1, ["n0"]))
     assert again.instructions == (StartMembers((0,), resume=True),)
+
+
+@pytest.mark.parametrize(
+    ("entitlement", "expected"),
+    [
+        (Entitlement.GUARANTEE, "Suspended: bert takes back its queue's guarantee."),
+        (Entitlement.SURPLUS, "Suspended: bert takes its queue's fair share of what is left over."),
+    ],
+)
+def test_reason_tells_guarantee_and_surplus_apart(entitlement: Entitlement, expected: str) -> None:
+    step = last(running(), Taken(Action.RECLAIM, "w2", "bert", entitlement))
+    because = step.life.fate_because
+    assert because is not None
+    assert Because.from_dict(because.as_dict()).sentence() == expected
 
 
 @pytest.mark.parametrize("end", [End.SUCCEEDED, End.FAILED, End.LEFT, End.LOST])

@@ -10,7 +10,7 @@ import pytest
 from corral.core.places import Places
 from corral.engines.simulated import Program
 from tests.apps import ApiClient
-from tests.campus import made, refused
+from tests.campus import Campus, made, refused
 from tests.control.ground import Ground
 
 BEGAN = "This run is simulated"
@@ -33,7 +33,6 @@ class Watched(Places):
 @pytest.fixture
 def open_ground(ground: Ground) -> Ground:
     """Whose engine can be asked for output."""
-    ground.campus.app.state.engine = ground.engine
     ground.campus.app.state.log_places = Watched(8, "requests for output", "Close some.")
     return ground
 
@@ -156,7 +155,8 @@ async def test_download_is_the_whole_output_with_secrets_starred(open_ground: Gr
     assert answer.text == (await _logs(campus.admin, work))["text"]
 
 
-async def test_without_a_zone_the_answer_says_so(ground: Ground) -> None:
-    ground.campus.app.state.engine = None
-    work = await ground.submit(ground.campus.admin, "waits")
-    refused(await ground.campus.admin.get(f"/workloads/{work}/logs"), 409)
+async def test_output_in_a_zone_that_nobody_drives_is_refused_in_words(campus: Campus) -> None:
+    document = {"name": "waits", "command": ["true"], "resources": {"cpu": 1, "memory": "1Gi"}}
+    work = made(await campus.admin.post("/training", document))["id"]
+    problem = refused(await campus.admin.get(f"/workloads/{work}/logs"), 503)
+    assert problem["detail"] == "No Corral drives the zone of this work now, so nobody can reach it."

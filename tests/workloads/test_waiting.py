@@ -7,16 +7,9 @@ from tests.statements import statements
 TABLES = ("workload", "verdict", "claim", "queue")
 
 
-async def _reserve(ground: Ground) -> None:
-    """The first two that wait get a time that nobody may push back."""
-    await ground.settle()
-    (pool,) = made(await ground.campus.admin.get("/pools"))["items"]
-    made(await ground.campus.admin.patch(f"/pools/{pool['id']}", {"reservations": 2}, match="*"))
-
-
 async def test_list_says_why_work_waits_its_turn_and_when_it_starts(ground: Ground) -> None:
     admin = ground.campus.admin
-    await _reserve(ground)
+    await ground.reserve()
     await ground.submit(admin, "first", gpus=8, time_limit_seconds=600)
     await ground.submit(admin, "second", gpus=8)
     unseen = made(await admin.get("/workloads?search=second"))["items"][0]["waits"]
@@ -70,7 +63,7 @@ async def test_names_of_others_work_are_not_told(ground: Ground) -> None:
     admin = ground.campus.admin
     await ground.campus.person("mei")
     mei = await ground.campus.sign_in("mei")
-    await _reserve(ground)
+    await ground.reserve()
     await ground.submit(mei, "running", gpus=7, time_limit_seconds=600)
     await ground.settle()
     await ground.submit(admin, "secret-plan", gpus=8)

@@ -7,11 +7,11 @@ import pytest
 from corral.store.database import Database, Transaction
 from corral.zones import journal
 from corral.zones.journal import JournalKind
-from corral.zones.service import ensure_local_zone
+from tests.zones.machines import found_zone
 
 
 async def test_entries_are_read_on_from_where_one_stopped(database: Database) -> None:
-    zone = await database.write(ensure_local_zone)
+    zone = await database.write(found_zone)
     start = await database.read(journal.latest, zone.id)
     await database.write(journal.append, zone.id, JournalKind.NODE, "n1", "n2")
     await database.write(journal.append, zone.id, JournalKind.QUEUE, "q1")
@@ -24,7 +24,7 @@ async def test_entries_are_read_on_from_where_one_stopped(database: Database) ->
 
 
 async def test_change_that_fails_leaves_no_entry(database: Database) -> None:
-    zone = await database.write(ensure_local_zone)
+    zone = await database.write(found_zone)
     start = await database.read(journal.latest, zone.id)
 
     def fail(transaction: Transaction) -> None:
@@ -37,7 +37,7 @@ async def test_change_that_fails_leaves_no_entry(database: Database) -> None:
 
 
 async def test_reader_never_passes_an_entry_that_is_not_visible_yet(database: Database) -> None:
-    zone = await database.write(ensure_local_zone)
+    zone = await database.write(found_zone)
     position = await database.read(journal.latest, zone.id)
     seen: list[str] = []
 
@@ -62,7 +62,7 @@ async def test_reader_never_passes_an_entry_that_is_not_visible_yet(database: Da
 
 
 async def test_entry_wakes_whoever_listens_to_the_zone(database: Database) -> None:
-    zone = await database.write(ensure_local_zone)
+    zone = await database.write(found_zone)
     woken = asyncio.Event()
     stop = database.hints.subscribe(journal.topic(zone.id), woken.set)
     await database.write(journal.append, zone.id, JournalKind.POOL, "p1")

@@ -26,7 +26,7 @@ async def test_machine_is_listed_with_what_it_has(campus: Campus) -> None:
     assert pool["capacity"] == {"gpu_milli": 2000, "cpu_milli": 64_000, "memory_mib": 524_288}
     assert (pool["name"], pool["nodes_count"], pool["simulated"]) == ("default", 1, True)
     zone = await only(campus, "/zones")
-    assert (zone["engine"], zone["nodes_count"], zone["pools_count"]) == ("local", 1, 1)
+    assert (zone["kind"], zone["nodes_count"], zone["pools_count"]) == ("local", 1, 1)
     assert zone["seen_at"] is not None
 
 
@@ -99,6 +99,21 @@ async def test_pool_takes_the_nodes_that_carry_its_labels_and_gives_them_back(ca
     assert {node["pool_name"] for node in made(await campus.admin.get("/nodes"))["items"]} == {"default"}
     same = made(await campus.admin.patch(f"/pools/{pool['id']}", change, match='"2"'))
     assert same["generation"] == 2
+
+
+async def test_pool_is_deleted_once_its_nodes_have_left(campus: Campus) -> None:
+    zone = await campus.database.write(see, machine("a", labels={"gpu": "h100"}))
+    pool = made(
+        await campus.admin.post("/pools", {"zone_id": zone, "name": "dgx", "labels": {"gpu": "h100"}})
+    )
+    path = f"/pools/{pool['id']}"
+    assert "1 nodes" in refused(await campus.admin.delete(path, match="*"), 409, "conflict")["detail"]
+    made(await campus.admin.patch(path, {"labels": {"gpu": "none"}}, match="*"))
+    position = await campus.database.read(journal.latest, zone)
+    assert (await campus.admin.delete(path, match='"2"')).status_code == 204
+    told = await campus.database.read(journal.read_after, zone, position)
+    assert [(one.kind, one.object_id) for one in told] == [("pool", pool["id"])]
+    refused(await campus.admin.get(path), 404)
 
 
 async def test_pools_that_would_share_nodes_are_refused(campus: Campus) -> None:

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Queue } from '../src/api/models';
 import { asChanges, countOf, withOwn } from '../src/pages/cluster/queues/drafts';
-import { readDuration, writeDuration } from '../src/pages/cluster/queues/duration-text';
 import { labelsOf } from '../src/pages/cluster/zones/labels';
 import { labelOf, requirementsOf } from '../src/pages/data/runtimes/words';
 
@@ -15,12 +14,6 @@ test('a requirements file is taken line by line, without comments and empty line
 test('labels of a pool are read one a line', () => {
   expect(labelsOf('gpu=h100\n rack = a=1 ,zone=b')).toEqual({ gpu: 'h100', rack: 'a=1', zone: 'b' });
   expect(labelsOf(undefined)).toEqual({});
-});
-
-test('a duration is written as it was read', () => {
-  expect(['90s', '30min', '2h', '1d', '0s', '90'].map(readDuration)).toEqual([90, 1800, 7200, 86_400, 0, 90]);
-  expect([90, 1800, 7200, 86_400, 0].map(writeDuration)).toEqual(['90s', '30min', '2h', '1d', '0s']);
-  expect(readDuration('soon')).toBeUndefined();
 });
 
 test('a queue that is as it was again is no draft', () => {

@@ -43,10 +43,10 @@ describe('times', () => {
   test.each([
     [41, '41 s', '41 秒'],
     [14 * 60, '14 min', '14 分鐘'],
-    [2 * 3600 + 4 * 60, '2 h 04 min', '2 小時 04 分鐘'],
+    [2 * 3600 + 4 * 60, '2 h 4 min', '2 小時 4 分鐘'],
     [3600, '1 h', '1 小時'],
-    [86_400, '1 day', '1 天'],
-    [3 * 86_400, '3 days', '3 天'],
+    [86_400, '1 d', '1 天'],
+    [3 * 86_400, '3 d', '3 天'],
   ])('%i s is "%s"', (seconds, english, taiwan) => {
     expect(duration(seconds, i18next.getFixedT('en'))).toBe(english);
     expect(duration(seconds, i18next.getFixedT('zh-TW'))).toBe(taiwan);

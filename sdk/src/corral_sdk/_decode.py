@@ -65,6 +65,9 @@ def _converter(hint: Any) -> Callable[[Any], Any]:
     if get_origin(hint) is tuple:
         convert = _converter(get_args(hint)[0])
         return lambda value: tuple(convert(each) for each in value)
+    if get_origin(hint) is Mapping:
+        convert = _converter(get_args(hint)[1])
+        return lambda value: {name: convert(each) for name, each in value.items()}
     if dataclasses.is_dataclass(hint):
         return lambda value: decode(cast("type[Any]", hint), value)
     if hint is datetime:

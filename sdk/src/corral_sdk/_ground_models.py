@@ -31,7 +31,13 @@ class Zone:
 
     id: str
     name: str
-    engine: str
+    kind: str
+    state: str
+    driven_by: str | None
+    since: datetime | None
+    identity: str | None
+    nodes: str | None
+    simulated: bool
     seen_at: datetime | None
     pools_count: int
     nodes_count: int
@@ -244,6 +250,7 @@ class FlavorLack:
     asked: int
     most: int
     names: tuple[str, ...]
+    restricted: bool
     sentence: str
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from corral_sdk._resource import UNCHANGED, Page, Resource, given
 from corral_sdk.models import (
     CreatedInvitation,
+    CreatedJoinCode,
     CreatedUser,
     ImportResult,
     Invitation,
@@ -18,6 +19,7 @@ from corral_sdk.models import (
     Role,
     User,
     UserSummary,
+    UserWithRole,
 )
 
 __all__ = ["Grants", "Invitations", "JoinCodes", "Organisations", "Roles", "Users"]
@@ -120,6 +122,10 @@ class Users(Resource):
         body = given(display_name=display_name, mail=mail, priority=priority, state=state)
         return self._change("PATCH", User, "users", user_id, body=body, generation=generation)
 
+    def delete(self, user_id: str, *, generation: int | None = None) -> None:
+        """Deletes an account whose work is over; usage and the audit log keep the name."""
+        self._delete("users", user_id, generation=generation)
+
     def import_csv(self, csv: str, *, organisation_id: str, role_id: str, dry_run: bool) -> ImportResult:
         """People from CSV text with the columns name, display_name, mail. A dry run changes nothing."""
         body = given(csv=csv, organisation_id=organisation_id, role_id=role_id, dry_run=dry_run)
@@ -152,10 +158,13 @@ class Grants(Resource):
 
     def create(
         self, user_id: str, *, role_id: str, organisation_id: str, expires_at: datetime | None = None
-    ) -> User:
-        """Gives a role on an organisation and all below it; the person as they are then."""
+    ) -> UserWithRole:
+        """Gives a role on an organisation and all below it; the person as they are then.
+
+        It ends no later than the authority of whoever gives it; `notice` says so where no end was given.
+        """
         body = given(role_id=role_id, organisation_id=organisation_id, expires_at=expires_at)
-        return self._create(User, "users", user_id, "grants", body=body)
+        return self._create(UserWithRole, "users", user_id, "grants", body=body)
 
     def revoke(self, user_id: str, grant_id: str) -> None:
         self._delete("users", user_id, "grants", grant_id)
@@ -208,7 +217,12 @@ class Invitations(Resource):
         return self._each(Invitation, "invitations", query={"organisation": organisation})
 
     def create(
-        self, *, organisation_id: str, role_id: str, mail: str | None = None, expires_in_hours: int = 168
+        self,
+        *,
+        organisation_id: str,
+        role_id: str,
+        mail: str | None = None,
+        expires_in_hours: int = UNCHANGED,
     ) -> CreatedInvitation:
         body = given(
             organisation_id=organisation_id, role_id=role_id, mail=mail, expires_in_hours=expires_in_hours
@@ -225,11 +239,13 @@ class JoinCodes(Resource):
     def list(self, *, organisation: str | None = None) -> Iterator[JoinCode]:
         return self._each(JoinCode, "join-codes", query={"organisation": organisation})
 
-    def create(self, *, organisation_id: str, role_id: str, seats: int, expires_in_hours: int) -> JoinCode:
+    def create(
+        self, *, organisation_id: str, role_id: str, seats: int, expires_in_hours: int = UNCHANGED
+    ) -> CreatedJoinCode:
         body = given(
             organisation_id=organisation_id, role_id=role_id, seats=seats, expires_in_hours=expires_in_hours
         )
-        return self._create(JoinCode, "join-codes", body=body)
+        return self._create(CreatedJoinCode, "join-codes", body=body)
 
     def revoke(self, join_code_id: str) -> None:
         self._delete("join-codes", join_code_id)

@@ -95,6 +95,8 @@ class Workload:
     organisation: Someone
     user: Someone
     zone_id: str
+    zone_name: str
+    zone_reason: str | None
     queue_id: str
     flavor: str | None
     resources: Resources
@@ -103,6 +105,7 @@ class Workload:
     preemptible: bool
     attempt: int
     nodes: tuple[str, ...]
+    damaged: bool
     simulated: bool
     created_at: datetime
     waiting_since: datetime | None
@@ -213,6 +216,21 @@ class Help:
 
 
 @dataclass(frozen=True)
+class ZoneVerdict:
+    """What one zone would make of new work."""
+
+    zone_id: str
+    zone_name: str
+    result: str
+    sentence: str
+    nodes: tuple[str, ...]
+    reason: Any
+    lack: Any
+    takes_from: tuple[str, ...]
+    starts_at: datetime | None
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What becomes of work: it fits now, it waits, or it can never run."""
 
@@ -230,6 +248,11 @@ class Verdict:
     expectation: str | None
     helps: tuple[Help, ...]
     takes_from: tuple[str, ...]
+    takes_by: str | None
+    zone_id: str | None
+    zone_name: str | None
+    zone_reason: str | None
+    zones: tuple[ZoneVerdict, ...]
     at: datetime
 
 

@@ -9,10 +9,21 @@ __all__ = ["Devices", "Nodes", "Pools", "Zones"]
 
 
 class Zones(Resource):
-    """Places with machines."""
+    """Places that run work: machines, clusters, simulations."""
 
     def list(self) -> Iterator[Zone]:
         return self._each(Zone, "zones")
+
+    def get(self, zone_id: str) -> Zone:
+        return self._get(Zone, "zones", zone_id)
+
+    def add(self, name: str, *, nodes: str) -> Zone:
+        """A simulated zone; `nodes` is like `4x8xH100-80GB`."""
+        return self._create(Zone, "zones", body={"name": name, "nodes": nodes})
+
+    def delete(self, zone_id: str) -> None:
+        """A simulated zone in which no work is left."""
+        self._delete("zones", zone_id)
 
 
 class Pools(Resource):
@@ -89,6 +100,10 @@ class Pools(Resource):
             most_replicas=most_replicas,
         )
         return self._change("PATCH", Pool, "pools", pool_id, body=body, generation=generation)
+
+    def delete(self, pool_id: str, *, generation: int | None = None) -> None:
+        """A pool that has no nodes, no quotas and no work."""
+        self._delete("pools", pool_id, generation=generation)
 
 
 class Nodes(Resource):

@@ -1,6 +1,7 @@
 """The objects of the API, as frozen dataclasses. Times are aware and in UTC; ids sort by time."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -54,6 +55,7 @@ from corral_sdk._work_models import (
     Workload,
     WorkloadDetail,
     WorkloadSummary,
+    ZoneVerdict,
 )
 
 __all__ = [
@@ -66,6 +68,7 @@ __all__ = [
     "Checklist",
     "ChecklistItem",
     "CreatedInvitation",
+    "CreatedJoinCode",
     "CreatedToken",
     "CreatedUser",
     "Device",
@@ -137,12 +140,14 @@ __all__ = [
     "UsageSums",
     "User",
     "UserSummary",
+    "UserWithRole",
     "Verdict",
     "Waiting",
     "Workload",
     "WorkloadDetail",
     "WorkloadSummary",
     "Zone",
+    "ZoneVerdict",
 ]
 
 
@@ -183,9 +188,20 @@ class User:
 
 
 @dataclass(frozen=True)
+class UserWithRole(User):
+    """The person with the role that was given; `notice` says why it ends at a time that nobody asked for."""
+
+    expires_at: datetime | None = None
+    notice: str | None = None
+
+
+@dataclass(frozen=True)
 class PermissionsHere:
+    """What one may do on an organisation and below; `ends` has those that one holds for a time."""
+
     organisation_id: str
     permissions: tuple[str, ...]
+    ends: Mapping[str, datetime] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -283,6 +299,7 @@ class LoginLink:
 class CreatedUser:
     user: User
     login_link: LoginLink
+    notice: str | None = None
 
 
 @dataclass(frozen=True)
@@ -303,6 +320,8 @@ class ImportResult:
     created: int
     added: int
     errors: int
+    role_expires_at: datetime | None = None
+    notice: str | None = None
 
 
 @dataclass(frozen=True)
@@ -347,6 +366,8 @@ class CreatedInvitation:
     secret: str
     url: str
     mail_problem: str | None
+    role_expires_at: datetime | None = None
+    notice: str | None = None
 
 
 @dataclass(frozen=True)
@@ -363,6 +384,12 @@ class JoinCode:
     seats_taken: int
     created_at: datetime
     expires_at: datetime
+
+
+@dataclass(frozen=True)
+class CreatedJoinCode(JoinCode):
+    role_expires_at: datetime | None = None
+    notice: str | None = None
 
 
 @dataclass(frozen=True)

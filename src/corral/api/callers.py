@@ -13,6 +13,7 @@ Where none are named, only a session or a token of scope `*` passes.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated, Any, Literal, Protocol
 
 from fastapi import Depends, Request
@@ -24,6 +25,9 @@ from corral.core.refusals import Forbidden
 from corral.core.scopes import contains, outermost
 
 Via = Literal["session", "token", "local", "system"]
+
+# The topic of hints that something changed in who may do what.
+IDENTITY = "identity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +41,11 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """Permissions held on a node of the organisation tree and everything below it."""
+    """Permissions held on a node of the organisation tree and everything below it, perhaps for a time."""
 
     path: str
     permissions: frozenset[Permission]
+    until: datetime | None = None
 
 
 def held_on(authorities: Iterable[Authority], path: str) -> frozenset[Permission]:
@@ -50,6 +55,24 @@ def held_on(authorities: Iterable[Authority], path: str) -> frozenset[Permission
         if contains(authority.path, path):
             held |= authority.permissions
     return held
+
+
+def held_until(
+    authorities: Iterable[Authority], permissions: Iterable[Permission], path: str
+) -> datetime | None:
+    """When the first of the permissions ends there: each lasts as long as the longest grant that has it.
+
+    None if they have no end. All of them must be held.
+    """
+    covering = [one for one in authorities if contains(one.path, path)]
+    ends: list[datetime] = []
+    for permission in permissions:
+        those = [one.until for one in covering if permission in one.permissions]
+        assert those, f"{permission} is not held on {path}"
+        lasting = [end for end in those if end is not None]
+        if len(lasting) == len(those):
+            ends.append(max(lasting))
+    return min(ends, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +85,13 @@ class Caller:
     authorities: tuple[Authority, ...]
     token_scopes: frozenset[str] | None = None  # None: a session, or a token of scope *
     provider: str = field(default="", compare=False)
+    expires_at: datetime | None = field(default=None, compare=False)  # of the credential
+
+    @property
+    def next_end(self) -> datetime | None:
+        """When the first of what the caller holds ends by itself: the credential, or some authority."""
+        ends = [self.expires_at, *(one.until for one in self.authorities)]
+        return min((end for end in ends if end is not None), default=None)
 
     @property
     def limited(self) -> bool:
@@ -80,6 +110,10 @@ class Caller:
 
     def permissions_on(self, path: str) -> frozenset[Permission]:
         return held_on(self.authorities, path)
+
+    def until(self, permissions: Iterable[Permission], path: str) -> datetime | None:
+        """How long the caller holds all of them there; None without an end."""
+        return held_until(self.authorities, permissions, path)
 
     def scopes(self, permission: Permission) -> list[str]:
         """The outermost paths on which the permission is held."""

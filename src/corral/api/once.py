@@ -23,7 +23,6 @@ P = ParamSpec("P")
 T = TypeVar("T", bound=BaseModel)
 
 KEPT = timedelta(hours=24)
-MOST_KEPT = 20_000
 
 
 class Once:
@@ -81,9 +80,9 @@ class Once:
     def _store(self, transaction: Transaction, caller: Caller, key: str, answer: str) -> None:
         t = idempotent_answer.c
         kept = select(func.count()).select_from(idempotent_answer).where(t.principal_id == caller.user_id)
-        if transaction.scalar(kept) >= MOST_KEPT:
+        if transaction.scalar(kept) >= (most := transaction.bounds.kept_answers):
             raise TooMany(
-                f"Corral keeps {MOST_KEPT} answers of creates with an Idempotency-Key for you, a day each.",
+                f"Corral keeps {most} answers of creates with an Idempotency-Key for you, a day each.",
                 "Create less at once, or leave the key out.",
             )
         transaction.run(

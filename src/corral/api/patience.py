@@ -1,4 +1,7 @@
-"""How long an answer may be waited for: until the time is up, the client goes away, or Corral stops."""
+"""How long an answer may be waited for: until the time is up, the client goes away, or Corral stops.
+
+Or until whoever asked may not have it any more: then the refusal is raised.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
@@ -6,6 +9,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import Request
+
+from corral.api.standing import Check, while_allowed
 
 
 class Patience:
@@ -18,9 +23,14 @@ class Patience:
 
     @property
     def left(self) -> float:
-        if any(task.done() for task in self._ends):
-            return 0.0
-        return max(0.0, self._until - self._clock())
+        return 0.0 if self._is_over() else max(0.0, self._until - self._clock())
+
+    def _is_over(self) -> bool:
+        """Raises the refusal, if there is one."""
+        over = [task for task in self._ends if task.done()]
+        for task in over:
+            task.result()
+        return bool(over)
 
     async def wait_for(self, news: Coroutine[Any, Any, None], at_most: float) -> None:
         """Returns with the news, after `at_most` seconds, or when patience ends."""
@@ -33,18 +43,19 @@ class Patience:
             )
             if task.done():
                 task.result()
+            self._is_over()
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
 
 @asynccontextmanager
-async def patience(request: Request, seconds: float) -> AsyncIterator[Patience]:
+async def patience(request: Request, seconds: float, check: Check) -> AsyncIterator[Patience]:
     """The patience of whoever made this request; its body must have been read."""
     ends: set[asyncio.Task[Any]] = set()
     if seconds > 0:
-        stopping: asyncio.Event = request.app.state.stopping
-        ends = {asyncio.ensure_future(stopping.wait()), asyncio.ensure_future(_gone(request))}
+        watch = asyncio.ensure_future(while_allowed(request, check))
+        ends = {watch, asyncio.ensure_future(_gone(request))}
     try:
         yield Patience(seconds, ends)
     finally:

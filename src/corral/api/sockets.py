@@ -13,11 +13,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from corral.api.callers import Caller, Need, authenticate, request_origin
 from corral.api.problems import refusal_response
+from corral.api.standing import drop
 from corral.core.permissions import Permission
 from corral.core.refusals import Refusal
 
 LARGEST_MESSAGE = 1024 * 1024
-CHECK_SECONDS = 30.0
+_LAST_SECONDS = 1.0
 REFUSED, GOING_AWAY = 1008, 1001
 
 # Decides whether it may be opened, then opens and serves it.
@@ -67,25 +68,16 @@ async def until_first(*works: Coroutine[Any, Any, Any]) -> int:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def until_it_may_not(websocket: WebSocket, check: Callable[[Caller], Awaitable[object]]) -> None:
-    """Returns when Corral stops; raises a refusal when the caller may not be here any more."""
-    stopping: asyncio.Event = websocket.app.state.stopping
-    while True:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(CHECK_SECONDS):
-                await stopping.wait()
-                return
-        # An open connection is no sign of life: this must not keep an idle session from ending.
-        websocket.state.passive = True
-        await check(await authenticate(websocket))
-
-
 async def _refuse(websocket: WebSocket, refusal: Refusal) -> None:
     request_id = request_origin(websocket).request_id
     answer = refusal_response(refusal, request_id)
     if websocket.application_state is WebSocketState.CONNECTING:
         await websocket.send_denial_response(answer)
         return
-    with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # nobody may be there to be told
-        await websocket.send_text(f'{{"problem": {bytes(answer.body).decode()}}}')
-        await websocket.close(REFUSED)
+    with contextlib.suppress(TimeoutError):  # somebody is there, and reads nothing
+        async with asyncio.timeout(_LAST_SECONDS):
+            with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # nobody may be there to be told
+                await websocket.send_text(f'{{"problem": {bytes(answer.body).decode()}}}')
+                await websocket.close(REFUSED)
+        await asyncio.sleep(_LAST_SECONDS)  # to read that, and to close it from the other side
+    await drop(websocket)

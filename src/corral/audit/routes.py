@@ -5,8 +5,9 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from corral.api.callers import Caller, Requires
+from corral.api.callers import Caller, Requires, lacking
 from corral.api.once import Db
+from corral.api.streams import WatchedStream
 from corral.audit import export as exports
 from corral.audit.actions import ACTIONS
 from corral.audit.models import (
@@ -72,9 +73,16 @@ async def export_audit(
     filters = query.filters()
     # What happens from here on is left out, else the export of a busy log would never end.
     before = await database.write(exports.record_export, caller, filters, query.format, find_path)
+
+    async def check(now: Caller) -> None:
+        if now.scopes(Permission.AUDIT_READ) != caller.scopes(Permission.AUDIT_READ):
+            raise lacking(Permission.AUDIT_READ, "all that this export began with")
+
     stem = f"corral-audit-{database.now():%Y%m%dT%H%M%SZ}"
-    return StreamingResponse(
+    return WatchedStream(
         exports.export(database, caller, filters, query.format, find_path, before),
+        request,
+        check,
         media_type=exports.MEDIA_TYPES[query.format],
         headers={
             "Content-Disposition": f'attachment; filename="{stem}.{query.format}"',

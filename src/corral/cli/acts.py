@@ -13,12 +13,12 @@ from corral.cli.work_names import find_workloads
 
 __all__ = ["Works", "act", "act_on"]
 
-Works = Annotated[list[str], typer.Argument(metavar="WORK…", help="Ids, their beginnings, or names.")]
+Works = Annotated[list[str], typer.Argument(metavar="WORK…", help="Names, ids or beginnings of ids.")]
 MOST_AT_ONCE = 2000
 
 
 def act(action: str, done: str, texts: Sequence[str], *, as_json: bool) -> None:
-    """Does it to all that are named, and says so: `done` is what then holds, such as "is told to stop"."""
+    """Does it to all that are named, and says so: `done` is what then holds, such as "is stopping"."""
     client = connect()
     act_on(client, action, done, find_workloads(client, texts), as_json=as_json)
 
@@ -36,7 +36,7 @@ def act_on(client: Client, action: str, done: str, ids: Sequence[str], *, as_jso
         for one in acted.changed:
             say(f"{one} {done}.")
         for one in acted.unchanged:
-            say(f"{one} was so already.")
+            say(f"{one}: nothing to do.")
         for refused in acted.refused:
             warn(f"{refused.id}: {refused.detail} {refused.remedy}")
     if acted.refused:

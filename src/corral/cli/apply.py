@@ -13,6 +13,7 @@ from corral.cli.frame import Json, new_app
 from corral.cli.names import find_organisation, is_id
 from corral.cli.refusals import CommandError
 from corral.cli.run import check_feasible, submit, upload_here
+from corral.cli.verdict_words import print_verdict
 
 app = new_app()
 
@@ -21,13 +22,16 @@ _KINDS = ("training",)
 
 @app.command()
 def apply(
-    file: Annotated[str, typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON; - for stdin.")],
-    follow: Annotated[bool, typer.Option("--follow", help="Show its output, as corral run does.")] = False,
-    upload: Annotated[bool, typer.Option("--upload", help="Take the working directory along.")] = False,
+    file: Annotated[
+        str, typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON file; - for standard input.")
+    ],
+    follow: Annotated[bool, typer.Option("--follow", help="Show its output, like corral run.")] = False,
+    upload: Annotated[bool, typer.Option("--upload", help="Upload the working directory.")] = False,
     wait: options.Wait = False,
+    dry_run: options.DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Submit work that is described in a file."""
+    """Submit work described in a file."""
     document = read_document(file)
     kind = document.get("kind", "training")
     if kind not in _KINDS:
@@ -37,6 +41,9 @@ def apply(
     if named is not None and "organisation_id" not in document:
         text = str(named)
         document["organisation_id"] = text if is_id(text, "o") else find_organisation(client, text).id
+    if dry_run:
+        print_verdict(client.training.probe(document), as_json=as_json)
+        return
     if not wait:
         check_feasible(client, document, stays=follow and not as_json)
     if upload:

@@ -25,8 +25,12 @@ USUAL_CPU = "1"
 USUAL_MEMORY = "2Gi"
 
 
-def command_of(words: Sequence[str]) -> list[str]:
-    """The command as it was given; a Python file alone is run with python."""
+def command_of(words: Sequence[str], *, simulated: bool = False) -> list[str]:
+    """The command as it was given; a Python file alone is run with python. Simulated work needs none."""
+    if not words and not simulated:
+        raise CommandError("There is no command to run.", remedy="Give one: corral run train.py")
+    if not words:
+        return ["true"]
     if words and words[0].endswith(".py"):
         return ["python", *words]
     return [*words]

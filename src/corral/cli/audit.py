@@ -10,18 +10,24 @@ from corral_sdk import Client, encode
 from corral.cli.connection import connect, instant, shown_time
 from corral.cli.frame import Json, new_app
 from corral.cli.names import find_organisation, find_user
-from corral.cli.output import bytes_output, print_facts, print_json, print_table, say
+from corral.cli.objects import find_object
+from corral.cli.output import bytes_output, note, print_facts, print_json, print_table, say
 from corral.cli.refusals import CommandError
 from corral.cli.visible import json_text
 
-app = new_app(help="Who did what, on what, when: search, show, export.")
+app = new_app(help="Search and export the audit log.")
 
-_Actor = Annotated[str | None, typer.Option(metavar="USER", help="Who did it: id, name or display name.")]
-_Action = Annotated[
-    list[str] | None, typer.Option(metavar="ACTION", help="What was done; repeat for any of several.")
+_User = Annotated[str | None, typer.Option(metavar="USER", help="Who did it: name, display name or id.")]
+_Action = Annotated[list[str] | None, typer.Option(metavar="ACTION", help="What was done; repeatable.")]
+_Object = Annotated[
+    str | None,
+    typer.Option(
+        "--object",
+        metavar="OBJECT",
+        help="What it was done to: id, name, or KIND:NAME (user:lin, pool:default).",
+    ),
 ]
-_Object = Annotated[str | None, typer.Option("--object", metavar="ID", help="What it was done to.")]
-_Org = Annotated[str | None, typer.Option(metavar="ORG", help="In this organisation and below.")]
+_Org = Annotated[str | None, typer.Option(metavar="ORG", help="Only this organisation and below.")]
 _Result = Annotated[str | None, typer.Option(metavar="RESULT", help="done or refused.")]
 _Since = Annotated[str | None, typer.Option(metavar="TIME", help="From then on: 2026-11-15, 12h, 7d.")]
 _Until = Annotated[str | None, typer.Option(metavar="TIME", help="Before then: 2026-11-15, 12h, 7d.")]
@@ -29,7 +35,7 @@ _Until = Annotated[str | None, typer.Option(metavar="TIME", help="Before then: 2
 
 def _filters(
     client: Client,
-    actor: str | None,
+    user: str | None,
     action: list[str] | None,
     object_id: str | None,
     org: str | None,
@@ -38,9 +44,9 @@ def _filters(
     until: str | None,
 ) -> dict[str, Any]:
     return {
-        "actor": find_user(client, actor).id if actor else None,
+        "actor": find_user(client, user).id if user else None,
         "action": action,
-        "object": object_id,
+        "object": find_object(client, object_id) if object_id else None,
         "organisation": find_organisation(client, org).id if org else None,
         "result": result,
         "since": instant(since, "--since"),
@@ -50,7 +56,7 @@ def _filters(
 
 @app.command("list")
 def list_entries(
-    actor: _Actor = None,
+    user: _User = None,
     action: _Action = None,
     object_id: _Object = None,
     org: _Org = None,
@@ -60,9 +66,9 @@ def list_entries(
     limit: Annotated[int, typer.Option(min=1, help="How many at most, newest first.")] = 50,
     as_json: Json = False,
 ) -> None:
-    """Search the audit log, newest first. Filters narrow together."""
+    """Search the audit log, newest first. All filters have to match."""
     client = connect()
-    found = client.audit.list(**_filters(client, actor, action, object_id, org, result, since, until))
+    found = client.audit.list(**_filters(client, user, action, object_id, org, result, since, until))
     entries = list(islice(found, limit))
     if as_json:
         print_json(encode(entries))
@@ -80,9 +86,9 @@ def list_entries(
         for each in entries
     )
     columns = ("When", "Who", "Action", "On", "Result", "From", "Id")
-    print_table(columns, rows, empty="No entry fits. Fewer filters show more.")
+    print_table(columns, rows, empty="No entry matches.")
     if len(entries) == limit:
-        say(f"The newest {limit}; --limit shows more, corral audit export all.")
+        note(f"These are the newest {limit}. For more: --limit, or corral audit export.")
 
 
 @app.command()
@@ -98,7 +104,7 @@ def show(
         {
             "When": found.at.astimezone().isoformat(timespec="milliseconds"),
             "Who": f"{found.actor_name or 'nobody'} {found.actor_id}".strip(),
-            "Signed in by": found.via,
+            "Signed in with": found.via,
             "Action": found.action,
             "On": f"{found.object_kind} {found.object_name} {found.object_id}",
             "Organisation": found.organisation_id,
@@ -132,7 +138,7 @@ def _value(value: object) -> str:
 
 @app.command()
 def actions(as_json: Json = False) -> None:
-    """List every action that the log can hold."""
+    """List the actions that the log records."""
     every = connect().audit.actions()
     if as_json:
         print_json(encode(every))
@@ -146,7 +152,7 @@ def export(
         str, typer.Option("--output", "-o", metavar="FILE", help="Where to; - is standard output.")
     ] = "-",
     format_: Annotated[str, typer.Option("--format", metavar="FORMAT", help="csv or jsonl.")] = "jsonl",
-    actor: _Actor = None,
+    user: _User = None,
     action: _Action = None,
     object_id: _Object = None,
     org: _Org = None,
@@ -155,9 +161,9 @@ def export(
     until: _Until = None,
     as_json: Json = False,
 ) -> None:
-    """Export all matching entries. The export is itself an entry of the log."""
+    """Export all matching entries. The log records the export, too."""
     client = connect()
-    filters = _filters(client, actor, action, object_id, org, result, since, until)
+    filters = _filters(client, user, action, object_id, org, result, since, until)
     if output == "-":
         client.audit.export(bytes_output(), format=format_, **filters)
         return

@@ -16,6 +16,7 @@ from corral.accelerators.machine import detect_machine
 from corral.cli.check import Check
 from corral.engines.local import probe
 from corral.engines.local.group_bases import missing_limits
+from corral.engines.local.quotas import find_quotas
 from corral.engines.local.tools import find_uv
 from corral.server.lock import running_corral
 from corral.server.ports import PortError, listen, listeners_on
@@ -47,6 +48,7 @@ def settings_checks(settings: Settings) -> Iterable[Check]:
     """Whether the places that the settings name can be used."""
     yield _home(settings.home)
     yield _disk(settings.home)
+    yield _disk_limits(settings.home)
     yield _port(settings)
     if settings.tls_certificate and settings.tls_key:
         yield _certificate(settings.tls_certificate, settings.tls_key)
@@ -174,6 +176,12 @@ def _disk(home: Path) -> Check:
     if usage.free < 5 * _GIB:
         return Check("Disk", "warn", found, "Free 5 GiB for images, volumes and backups.")
     return Check("Disk", "ok", found)
+
+
+def _disk_limits(home: Path) -> Check:
+    """Where the data directory will be, if it is not there yet."""
+    place = next(path for path in (home, *home.absolute().parents) if path.is_dir())
+    return Check("Disk limits", "ok", find_quotas(place).in_words)
 
 
 def _port(settings: Settings) -> Check:

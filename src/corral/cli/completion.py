@@ -20,10 +20,10 @@ class Shell(StrEnum):
 
 @app.command()
 def completion(
-    shell: Annotated[Shell, typer.Argument(help="The shell that will read it.")],
+    shell: Annotated[Shell, typer.Argument(help="Which shell.")],
     as_json: Json = False,
 ) -> None:
-    """Print the script that completes this command in a shell.
+    """Print a shell completion script.
 
     Try it in bash with: source <(corral completion bash). To keep it, use: corral --install-completion.
     """

@@ -35,13 +35,13 @@ _Config = Annotated[Path | None, typer.Option(metavar="FILE", help="Settings fil
 def backup(
     destination: Annotated[
         Path | None,
-        typer.Argument(help="New file, or a folder; backups in the data directory if left out."),
+        typer.Argument(help="File or folder to write to. [backups/ in the data directory]"),
     ] = None,
     home: _Home = None,
     config: _Config = None,
     as_json: Json = False,
 ) -> None:
-    """Write a backup: the database and its keys, in one file. Corral may run meanwhile."""
+    """Back up the database and its keys to one file. Corral can keep running."""
     settings = _settings(home, config)
     if destination is None:
         destination = settings.home / "backups"
@@ -57,13 +57,13 @@ def backup(
 
 @app.command()
 def restore(
-    source: Annotated[Path, typer.Argument(metavar="FILE", help="A file that corral db backup wrote.")],
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="Backup file.")],
     yes: Yes = False,
     home: _Home = None,
     config: _Config = None,
     as_json: Json = False,
 ) -> None:
-    """Put a backup in the place of the database. Corral must not run; what was there is kept.
+    """Replace the database with a backup. Stop Corral first; the old database is kept.
 
     All sessions end. Tokens are as they were at the backup: one revoked since then works again.
     """
@@ -100,7 +100,7 @@ def restore(
 
 @app.command()
 def upgrade(home: _Home = None, config: _Config = None, as_json: Json = False) -> None:
-    """Bring the database to the schema of this version, after a backup. corral up does the same."""
+    """Back up the database and upgrade it to this version. corral up does the same."""
     settings = _settings(home, config, make=True)
     url = settings.database_url_resolved
     with _locked(settings.home), _explained(settings):

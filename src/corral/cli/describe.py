@@ -12,16 +12,17 @@ from corral.cli.frame import Json, new_app
 from corral.cli.output import print_facts, print_json, print_table, say
 from corral.cli.work_names import find_workload
 from corral.cli.work_words import SIMULATED, needs_words, size_words, waiting_words
+from corral.core.durations import duration_words
 
 app = new_app()
 
 
 @app.command()
 def describe(
-    workload: Annotated[str, typer.Argument(metavar="WORK", help="Id, its beginning, or name.")],
+    workload: Annotated[str, typer.Argument(metavar="WORK", help="Name, id or the beginning of an id.")],
     as_json: Json = False,
 ) -> None:
-    """Show one workload: what it asks for, where it ran, and why it is where it is."""
+    """Show one workload: what it asked for, where it ran, and its history."""
     client = connect()
     work = client.workloads.get(find_workload(client, workload))
     if as_json:
@@ -59,12 +60,15 @@ def _print_facts(work: WorkloadDetail) -> None:
             "Cores": f"{work.resources.cpu_milli / 1000:g}",
             "Memory": size_words(work.resources.memory_mib),
             "Flavor": work.flavor,
+            "Zone": work.zone_name,
             "Where": work.nodes,
             "Simulated": SIMULATED if work.simulated else None,
             "Whose": f"{work.user.name} in {work.organisation.name}",
             "Priority": f"{work.priority}{'' if work.preemptible else ', stays within the guarantee'}",
             "Attempts": f"{work.attempt}, {spec['retries']} retries" if spec.get("retries") else work.attempt,
-            "Time limit": f"{spec['time_limit_seconds']} s" if spec.get("time_limit_seconds") else None,
+            "Time limit": duration_words(spec["time_limit_seconds"])
+            if spec.get("time_limit_seconds")
+            else None,
             "Submitted": shown_time(work.created_at),
             "Ended": shown_time(work.ended_at),
             "Exit code": work.exit_code,

@@ -1,22 +1,26 @@
-"""`corral devices`: the GPUs."""
+"""`corral device`: the GPUs."""
 
 from corral_sdk import encode
 
 from corral.cli.connection import connect
 from corral.cli.frame import Json, new_app
-from corral.cli.names import find_pool
-from corral.cli.nodes import PoolOption
-from corral.cli.output import print_json, print_table, say
+from corral.cli.nodes import PoolOption, ZoneOption, places
+from corral.cli.output import note, print_json, print_table
 from corral.cli.quantities import shown
 
 app = new_app()
 
 
-@app.command("devices")
-def list_devices(pool: PoolOption = None, as_json: Json = False) -> None:
-    """List the GPUs of all machines."""
+@app.callback()
+def device() -> None:
+    """List the GPUs."""
+
+
+@app.command("list")
+def list_devices(pool: PoolOption = None, zone: ZoneOption = None, as_json: Json = False) -> None:
+    """List the GPUs of all nodes."""
     client = connect()
-    devices = list(client.devices.list(pool=find_pool(client, pool).id if pool else None))
+    devices = list(client.devices.list(**places(client, pool, zone)))
     if as_json:
         print_json(encode(devices))
         return
@@ -34,6 +38,6 @@ def list_devices(pool: PoolOption = None, as_json: Json = False) -> None:
         for each in devices
     )
     columns = ("Node", "Number", "Model", "Memory", "Mode", "Health", "Pool", "Id")
-    print_table(columns, rows, empty="No machine that has been seen has a GPU. See: corral doctor")
+    print_table(columns, rows, empty="No node has a GPU. See: corral doctor")
     if any(each.simulated for each in devices):
-        say("Simulated: it schedules and meters; your code computes on the CPU.")
+        note("Simulated: it schedules and meters; your code computes on the CPU.")

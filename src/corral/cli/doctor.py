@@ -27,11 +27,11 @@ def doctor(
     home: Annotated[str | None, typer.Option(metavar="DIRECTORY", help="Data directory.")] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="Settings file.")] = None,
     invariants: Annotated[
-        bool, typer.Option("--invariants", help="Check what must always hold of the work in the database.")
+        bool, typer.Option("--invariants", help="Check the invariants of the database.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Check what this machine has, what is missing, and how to get it. Exit code 1 if Corral cannot run."""
+    """Check this machine: what works, what is missing, how to fix it. Exit code 1 if Corral cannot run."""
     if invariants:
         _check_invariants({"home": home} if home else {}, config, as_json=as_json)
         return

@@ -22,13 +22,15 @@ app = new_app()
 
 @app.command("exec", context_settings={"allow_interspersed_args": False})
 def execute(
-    workload: Annotated[str, typer.Argument(metavar="WORK", help="Id, its beginning, or name.")],
-    command: Annotated[list[str], typer.Argument(metavar="[--] COMMAND…", help="What to run in it.")],
-    interactive: Annotated[bool, typer.Option("--interactive", "-i", help="Pass on what is typed.")] = False,
-    terminal: Annotated[bool, typer.Option("--tty", "-t", help="With a terminal.")] = False,
-    replica: Annotated[int, typer.Option(min=0, metavar="N", help="In this replica.")] = 0,
+    workload: Annotated[str, typer.Argument(metavar="WORK", help="Name, id or the beginning of an id.")],
+    command: Annotated[list[str], typer.Argument(metavar="[--] COMMAND…", help="Command to run.")],
+    interactive: Annotated[
+        bool, typer.Option("--interactive", "-i", help="Pass standard input to the command.")
+    ] = False,
+    terminal: Annotated[bool, typer.Option("--tty", "-t", help="Give the command a terminal.")] = False,
+    replica: Annotated[int, typer.Option(min=0, metavar="N", help="Which replica.")] = 0,
 ) -> None:
-    """Run a command inside running work, under its limits; ends with its exit code.
+    """Run a command inside running work, under its limits, and exit with its exit code.
 
     A shell in it: corral exec -it WORK -- bash
     """

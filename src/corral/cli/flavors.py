@@ -1,44 +1,43 @@
 """`corral flavor`: bundles that work can choose from."""
 
-from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 from corral_sdk import Client, encode
-from corral_sdk.models import Flavor
+from corral_sdk.models import Flavor, FlavorGpu
 
+from corral.cli.asking import gpu_of
 from corral.cli.connection import ask_name, connect
-from corral.cli.frame import Json, Yes, new_app
+from corral.cli.frame import Json, Yes, new_app, require_change
 from corral.cli.names import find_organisation, one_of
-from corral.cli.output import print_json, print_table, say, warn
-from corral.cli.quantities import amount, gpu_request, shown, shown_gpu
+from corral.cli.output import print_facts, print_json, print_table, say, warn
+from corral.cli.quantities import amount, shown, shown_gpu
 from corral.cli.refusals import CommandError
 
-app = new_app(help="Flavors: bundles of CPU, memory and GPUs that work can choose from.")
+app = new_app(help="Manage flavors: bundles of CPU, memory and GPUs that work chooses from.")
 
 _Flavor = Annotated[str, typer.Argument(metavar="FLAVOR", help="Name or id of the flavor.")]
 _Gpu = Annotated[
     str | None,
-    typer.Option(metavar="SIZE", help="2 (whole GPUs), 8Gi or 0.5 (a slice), 1g.10gb (MIG), 0 (none)."),
-]
-_Gpus = Annotated[
-    int | None, typer.Option("--gpus", metavar="COUNT", help="So many slices, on different GPUs.")
+    typer.Option(metavar="GPU", help="2 for whole GPUs; a slice: 8Gi, 0.5, 1g.10gb; 2x8Gi; 0 for none."),
 ]
 _Models = Annotated[
-    list[str] | None, typer.Option("--model", metavar="MODEL", help="Only these models; repeat it.")
+    list[str] | None, typer.Option("--gpu-model", metavar="MODEL", help="Only this model; repeatable.")
 ]
 _Orgs = Annotated[
     list[str] | None,
-    typer.Option("--org", metavar="ORG", help="Who may use it, with all below; repeat it."),
+    typer.Option("--org", metavar="ORG", help="Who may use it, with everything below; repeatable."),
 ]
 
 
 @app.command("list")
 def list_flavors(
-    org: Annotated[str | None, typer.Option(metavar="ORG", help="Those that its work may use.")] = None,
+    org: Annotated[
+        str | None, typer.Option(metavar="ORG", help="Only flavors that work of this organisation may use.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the flavors that you can see."""
+    """List the flavors you can see."""
     client = connect()
     place = find_organisation(client, org).id if org else None
     flavors = list(client.flavors.list(organisation=place))
@@ -64,24 +63,45 @@ def list_flavors(
 
 
 @app.command()
+def show(flavor: _Flavor, as_json: Json = False) -> None:
+    """Show one flavor."""
+    found = find_flavor(connect(), flavor)
+    if as_json:
+        print_json(encode(found))
+        return
+    print_facts(
+        {
+            "Name": found.name,
+            "Id": found.id,
+            "Description": found.description,
+            "CPUs": shown(found.cpu_milli, "cpu_milli"),
+            "Memory": shown(found.memory_mib, "memory_mib"),
+            "GPUs": shown_gpu(found.gpu),
+            "For": ", ".join(place.name for place in found.organisations),
+            "Enabled": "yes" if found.enabled else "no",
+            "Fits": found.lack.sentence if found.lack else None,
+        }
+    )
+
+
+@app.command()
 def create(
     name: Annotated[str, typer.Argument(help="Name of the new flavor, such as gpu-8g.")],
     cpu: Annotated[str, typer.Option(metavar="COUNT", help="CPUs: 4 or 500m.")],
     memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory: 16Gi or 512Mi.")],
     gpu: _Gpu = None,
-    gpus: _Gpus = None,
-    model: _Models = None,
+    gpu_model: _Models = None,
     org: _Orgs = None,
     description: Annotated[str, typer.Option(help="What it is for.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Create a flavor. Without --org everyone below the topmost organisation may use it."""
+    """Create a flavor. Without --org, everyone may use it."""
     client = connect()
     made = client.flavors.create(
         name,
         cpu_milli=amount(cpu, "cpu_milli", "--cpu"),
         memory_mib=amount(memory, "memory_mib", "--memory"),
-        gpu=_gpu(gpu, gpus, model) if gpu is not None else None,
+        gpu=_gpu(gpu, gpu_model) if gpu is not None else None,
         organisation_ids=_places(client, org),
         description=description,
     )
@@ -93,14 +113,13 @@ def create(
 
 
 @app.command()
-def change(
+def edit(
     flavor: _Flavor,
     name: Annotated[str | None, typer.Option(help="New name.")] = None,
     cpu: Annotated[str | None, typer.Option(metavar="COUNT", help="CPUs: 4 or 500m.")] = None,
     memory: Annotated[str | None, typer.Option(metavar="SIZE", help="Memory: 16Gi or 512Mi.")] = None,
     gpu: _Gpu = None,
-    gpus: _Gpus = None,
-    model: _Models = None,
+    gpu_model: _Models = None,
     org: _Orgs = None,
     description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
     enabled: Annotated[
@@ -108,7 +127,11 @@ def change(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Change a flavor for new work. What runs keeps what it asked for."""
+    """Change a flavor. Work that was submitted with it stays as it is."""
+    require_change(
+        *(name, cpu, memory, gpu, gpu_model, org, description, enabled),
+        options="--name, --cpu, --memory, --gpu, --org, --description, --enable, --disable",
+    )
     client = connect()
     found = find_flavor(client, flavor)
     asked: dict[str, Any] = {"name": name, "description": description, "enabled": enabled}
@@ -118,9 +141,9 @@ def change(
     if memory is not None:
         wanted["memory_mib"] = amount(memory, "memory_mib", "--memory")
     if gpu is not None:
-        wanted["gpu"] = _gpu(gpu, gpus, model)
-    elif gpus is not None or model:
-        raise CommandError("--gpus and --model say more about --gpu.", remedy="Give --gpu as well.")
+        wanted["gpu"] = _gpu(gpu, gpu_model)
+    elif gpu_model:
+        raise CommandError("--gpu-model needs --gpu.", remedy="Give --gpu as well.")
     if org:
         wanted["organisation_ids"] = _places(client, org)
     changed = client.flavors.update(found.id, generation=found.generation, **wanted)
@@ -133,7 +156,7 @@ def change(
 
 @app.command()
 def delete(flavor: _Flavor, yes: Yes = False, as_json: Json = False) -> None:
-    """Delete a flavor. What runs keeps what it asked for."""
+    """Delete a flavor. Work that was submitted with it stays as it is."""
     client = connect()
     found = find_flavor(client, flavor)
     ask_name("the flavor", found.name, yes)
@@ -149,9 +172,9 @@ def find_flavor(client: Client, text: str) -> Flavor:
     return one_of(client.flavors.list(), "flavor", text, lambda each: (each.id, each.name))
 
 
-def _gpu(text: str, count: int | None, models: list[str] | None) -> Any:
-    asked = gpu_request(text, count)
-    return None if asked is None else replace(asked, models=tuple(models or ()))
+def _gpu(text: str, models: list[str] | None) -> FlavorGpu | None:
+    asked = gpu_of(text)
+    return None if asked is None else FlavorGpu(**asked, models=tuple(models or ()))
 
 
 def _places(client: Client, texts: list[str] | None) -> list[str]:

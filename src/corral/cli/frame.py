@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-__all__ = ["App", "Json", "Yes", "confirm", "new_app"]
+__all__ = ["App", "Json", "Yes", "confirm", "new_app", "require_change"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
@@ -39,6 +39,14 @@ def confirm(question: str, sure: bool) -> None:
         from corral.cli.refusals import CommandError
 
         raise CommandError("Nothing was changed.")
+
+
+def require_change(*values: object, options: str) -> None:
+    """An edit changes something."""
+    if all(value is None or value == [] for value in values):
+        from corral.cli.refusals import CommandError
+
+        raise CommandError("There is nothing to change.", remedy=f"Give at least one of {options}.")
 
 
 def new_app(**options: Any) -> App:

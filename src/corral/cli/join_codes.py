@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from corral_sdk import encode
 
-from corral.cli.connection import connect, shown_time
+from corral.cli.connection import Until, connect, hours_until, shown_time
 from corral.cli.frame import Json, new_app
 from corral.cli.names import find_organisation, find_role, one_of
 from corral.cli.output import print_json, print_table, say
@@ -13,33 +13,35 @@ from corral.cli.output import print_json, print_table, say
 # Shown to those who may give its role.
 HIDDEN = "(hidden)"
 
-app = new_app(help="Join codes with seats, for the blackboard.")
+app = new_app(help="Manage join codes: one code, many seats.")
 
 
 @app.command()
 def create(
     seats: Annotated[int, typer.Option(help="How many people may use it.")],
-    hours: Annotated[int, typer.Option(help="How long it works.")] = 168,
+    until: Until = None,
     org: Annotated[
-        str | None, typer.Option(metavar="ORG", help="Where people join; the topmost one if left out.")
+        str | None, typer.Option(metavar="ORG", help="Organisation people join. [the top]")
     ] = None,
-    role: Annotated[str, typer.Option(metavar="ROLE", help="Role they get.")] = "user",
+    role: Annotated[str, typer.Option(metavar="ROLE", help="Role people get.")] = "user",
     as_json: Json = False,
 ) -> None:
-    """Make a join code."""
+    """Create a join code."""
     client = connect()
     organisation = find_organisation(client, org)
     made = client.join_codes.create(
         organisation_id=organisation.id,
         role_id=find_role(client, role, organisation).id,
         seats=seats,
-        expires_in_hours=hours,
+        expires_in_hours=hours_until(until),
     )
     if as_json:
         print_json(encode(made))
         return
     say(made.code or made.id)
     say(f"{made.seats} seats in {made.organisation_name}, until {shown_time(made.expires_at)}.")
+    if made.notice:
+        say(made.notice)
     say(f"People open {client.endpoint.url}/join and type the code.")
 
 
@@ -63,17 +65,17 @@ def list_codes(as_json: Json = False) -> None:
     )
     columns = ("Code", "Organisation", "Role", "Seats taken", "Until", "Id")
     print_table(
-        columns, rows, empty="There are no join codes. Make one: corral user join-code create --seats 40"
+        columns, rows, empty="There are no join codes. Create one: corral user join-code create --seats 40"
     )
 
 
 @app.command()
-def revoke(code: Annotated[str, typer.Argument(help="The code, or its id.")], as_json: Json = False) -> None:
-    """End a join code. Whoever has joined with it stays."""
+def delete(code: Annotated[str, typer.Argument(help="The code, or its id.")], as_json: Json = False) -> None:
+    """Delete a join code. People who joined with it stay."""
     client = connect()
     found = one_of(client.join_codes.list(), "join code", code, lambda each: (each.id, each.code or each.id))
     client.join_codes.revoke(found.id)
     if as_json:
         print_json(encode(found))
     else:
-        say(f"The join code {found.code or found.id} no longer works.")
+        say(f"Deleted the join code {found.code or found.id}.")

@@ -31,20 +31,20 @@ TRIES = 3
 @app.command()
 def login(
     url: Annotated[str | None, typer.Option(metavar="URL", help="Address of the Corral.")] = None,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Your name there.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Your sign-in name.")] = None,
     ca_file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Certificate of the private authority that signed Corral's."),
+        typer.Option(metavar="FILE", help="Certificate of the private CA that signed Corral's certificate."),
     ] = None,
     password_stdin: Annotated[
         bool, typer.Option("--password-stdin", help="Read the password from standard input.")
     ] = False,
     link: Annotated[
-        bool, typer.Option("--link", help="Print a fresh one-time login link for the console instead.")
+        bool, typer.Option("--link", help="Print a one-time login link for the console instead.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Sign in to a Corral. A token is made for this machine and kept for you alone.
+    """Sign in to a Corral and save a token on this machine.
 
     On the machine where you started Corral you need no sign-in; --link opens its console.
     """

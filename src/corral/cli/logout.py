@@ -15,11 +15,11 @@ app = new_app()
 @app.command()
 def logout(
     url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Address; the last one used if left out.")
+        str | None, typer.Option(metavar="URL", help="Address of the Corral. [the last one used]")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Forget the saved sign-in and revoke its token."""
+    """Sign out and revoke the saved token."""
     logins = saved_logins()
     login = next((each for each in logins if url is None or each.url == url.rstrip("/")), None)
     if login is None:

@@ -22,22 +22,20 @@ _MOST_TAIL_BYTES = 1024 * 1024
 
 @app.command()
 def logs(
-    workload: Annotated[str, typer.Argument(metavar="WORK", help="Id, its beginning, or name.")],
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until it ends.")] = False,
-    replica: Annotated[int, typer.Option(min=0, metavar="N", help="Of this replica.")] = 0,
-    attempt: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Of this attempt. [the last]")
-    ] = None,
+    workload: Annotated[str, typer.Argument(metavar="WORK", help="Name, id or the beginning of an id.")],
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Follow the output until the work ends.")
+    ] = False,
+    replica: Annotated[int, typer.Option(min=0, metavar="N", help="Which replica.")] = 0,
+    attempt: Annotated[int | None, typer.Option(min=1, metavar="N", help="Which attempt. [the last]")] = None,
     tail: Annotated[int | None, typer.Option(min=0, metavar="LINES", help="Only the last lines.")] = None,
     raw: Annotated[
         bool,
-        typer.Option("--raw", help="Everything, also what the terminal obeys."),
+        typer.Option("--raw", help="Pass terminal control sequences through."),
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object per part, each on its line.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """Show what work wrote, or what it writes.
+    """Show or follow the output of work.
 
     On a terminal, what others wrote is shown without what the terminal would obey; of your own work, colours
     and progress bars stay. To a file or a pipe it goes as it is.

@@ -18,11 +18,11 @@ __all__ = ["app", "run"]
 INTERRUPTED = 130
 
 _RUN = "Run Corral"
-_ACCESS = "Sign in"
-_PEOPLE = "Organisations and people"
+_ACCOUNT = "Your account"
 _WORK = "Work"
-_SCHEDULE = "Schedule"
-_WATCH = "Watch and settle"
+_PEOPLE = "Organisations and people"
+_CLUSTER = "Cluster and shares"
+_RECORDS = "Records and settings"
 
 
 @dataclass(frozen=True)
@@ -35,47 +35,47 @@ class _Entry:
 # Importing a command's module costs up to a second (Pydantic, Rich); listing it here costs nothing.
 _COMMANDS = {
     "up": _Entry("up", "Start Corral on this machine.", _RUN),
-    "doctor": _Entry("doctor", "Check what this machine has, what is missing and how to get it.", _RUN),
+    "doctor": _Entry("doctor", "Check this machine: what works, what is missing, how to fix it.", _RUN),
     "config": _Entry("config", "Show the settings and where each one came from.", _RUN),
     "db": _Entry("db", "Back up, restore and upgrade the database.", _RUN),
-    "completion": _Entry("completion", "Print the script that completes this command in a shell.", _RUN),
+    "completion": _Entry("completion", "Print a shell completion script.", _RUN),
     "version": _Entry("version", "Show the version.", _RUN),
-    "login": _Entry("login", "Sign in to a Corral, here or elsewhere.", _ACCESS),
-    "logout": _Entry("logout", "Forget the saved sign-in and revoke its token.", _ACCESS),
-    "whoami": _Entry("whoami", "Show who you are and what you may do.", _ACCESS),
-    "token": _Entry("tokens", "Personal access tokens: list, create, revoke.", _ACCESS),
-    "ssh-key": _Entry("ssh_keys", "SSH public keys: list, add, remove.", _ACCESS),
-    "runtime": _Entry("runtimes", "Python environments for your work: list, create, build, delete.", _ACCESS),
-    "secret": _Entry("secrets", "Secrets for your work: set, list, delete.", _ACCESS),
+    "login": _Entry("login", "Sign in to a Corral.", _ACCOUNT),
+    "logout": _Entry("logout", "Sign out and revoke the saved token.", _ACCOUNT),
+    "whoami": _Entry("whoami", "Show who you are and what you may do.", _ACCOUNT),
+    "token": _Entry("tokens", "Manage your personal access tokens.", _ACCOUNT),
+    "ssh-key": _Entry("ssh_keys", "Manage your SSH public keys.", _ACCOUNT),
     "run": _Entry("run", "Run a command on the cluster and show its output.", _WORK),
-    "apply": _Entry("apply", "Submit work that is described in a file.", _WORK),
-    "ps": _Entry("ps", "List what runs and what waits.", _WORK),
-    "top": _Entry("top", "Show what running work uses.", _WORK),
-    "logs": _Entry("logs", "Show what work wrote, or what it writes.", _WORK),
-    "describe": _Entry("describe", "Show one workload and all that happened to it.", _WORK),
-    "why": _Entry("why", "Say why work waits, and what would help.", _WORK),
+    "apply": _Entry("apply", "Submit work described in a file.", _WORK),
+    "ps": _Entry("ps", "List running and waiting work.", _WORK),
+    "top": _Entry("top", "Show what running work uses right now.", _WORK),
+    "logs": _Entry("logs", "Show or follow the output of work.", _WORK),
+    "describe": _Entry("describe", "Show one workload and its history.", _WORK),
+    "why": _Entry("why", "Explain why work waits and what would help.", _WORK),
     "exec": _Entry("exec", "Run a command inside running work.", _WORK),
-    "port-forward": _Entry("port_forward", "Reach ports of running work from here.", _WORK),
+    "port-forward": _Entry("port_forward", "Forward local ports to running work.", _WORK),
     "stop": _Entry("stop", "Stop work.", _WORK),
-    "suspend": _Entry("suspend", "Suspend work: it gives its place back.", _WORK),
-    "resume": _Entry("resume", "Let work go on.", _WORK),
-    "rm": _Entry("rm", "Delete work that is over.", _WORK),
-    "org": _Entry("organisations", "The organisation tree: list, create, rename, move, delete.", _PEOPLE),
-    "user": _Entry("users", "People: list, create, import, invite, grant, disable.", _PEOPLE),
-    "role": _Entry("roles", "Roles and the permissions they are made of.", _PEOPLE),
-    "queue": _Entry("queues", "Who is entitled to what: list, show, set.", _SCHEDULE),
-    "flavor": _Entry("flavors", "Bundles to choose from: list, create, change, delete.", _SCHEDULE),
-    "nodes": _Entry("nodes", "List the machines.", _SCHEDULE),
-    "devices": _Entry("devices", "List the GPUs.", _SCHEDULE),
-    "node": _Entry("node", "Take a machine out of use for new work, and into use again.", _SCHEDULE),
-    "pool": _Entry("pools", "Nodes that are shared alike: list, create, change.", _SCHEDULE),
-    "plan": _Entry("plan", "Show what the scheduler makes of a snapshot, and why work waits.", _SCHEDULE),
-    "simulate": _Entry("simulate", "Replay work on a simulated cluster and compare policies.", _SCHEDULE),
-    "audit": _Entry("audit", "Who did what, on what, when; search and export.", _WATCH),
-    "metrics": _Entry("metrics", "What a workload reported: loss, accuracy and the like.", _WATCH),
-    "samples": _Entry("samples", "What work used over time: cores, memory, GPUs.", _WATCH),
-    "usage": _Entry("usage", "Who used how much: GPUs, cores and memory.", _WATCH),
-    "settings": _Entry("settings", "Outgoing mail, registration, the first-day checklist.", _WATCH),
+    "suspend": _Entry("suspend", "Suspend work and free what it holds.", _WORK),
+    "resume": _Entry("resume", "Resume work that is suspended or has ended.", _WORK),
+    "rm": _Entry("rm", "Delete work that has ended.", _WORK),
+    "metrics": _Entry("metrics", "Show metrics that work reported, such as loss.", _WORK),
+    "samples": _Entry("samples", "Show CPU, memory and GPU use over time.", _WORK),
+    "runtime": _Entry("runtimes", "Manage Python environments for your work.", _WORK),
+    "secret": _Entry("secrets", "Manage secrets for your work.", _WORK),
+    "org": _Entry("organisations", "Manage the organisation tree.", _PEOPLE),
+    "user": _Entry("users", "Manage people, their roles, invitations and join codes.", _PEOPLE),
+    "role": _Entry("roles", "Manage roles and their permissions.", _PEOPLE),
+    "queue": _Entry("queues", "Show and change guarantees, limits and weights.", _CLUSTER),
+    "flavor": _Entry("flavors", "Manage flavors: bundles of CPU, memory and GPUs.", _CLUSTER),
+    "node": _Entry("nodes", "List, show, cordon and uncordon nodes.", _CLUSTER),
+    "device": _Entry("devices", "List the GPUs.", _CLUSTER),
+    "zone": _Entry("zones", "Manage zones: machines, clusters, simulations.", _CLUSTER),
+    "pool": _Entry("pools", "Manage pools of nodes.", _CLUSTER),
+    "plan": _Entry("plan", "Run the scheduler on a snapshot and explain its decisions.", _CLUSTER),
+    "simulate": _Entry("simulate", "Replay work on a simulated cluster and compare policies.", _CLUSTER),
+    "usage": _Entry("usage", "Show GPU, CPU and memory use by person or organisation.", _RECORDS),
+    "audit": _Entry("audit", "Search and export the audit log.", _RECORDS),
+    "settings": _Entry("settings", "Manage mail, sign-up and the first-day checklist.", _RECORDS),
 }
 
 

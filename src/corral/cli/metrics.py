@@ -7,7 +7,7 @@ from corral_sdk import encode
 
 from corral.cli.connection import connect, shown_time
 from corral.cli.frame import Json, new_app
-from corral.cli.output import print_json, print_table, say
+from corral.cli.output import note, print_json, print_table
 from corral.cli.work_names import find_workload
 
 app = new_app()
@@ -15,16 +15,14 @@ app = new_app()
 
 @app.command()
 def metrics(
-    workload: Annotated[str, typer.Argument(metavar="WORK", help="Id, its beginning, or name.")],
+    workload: Annotated[str, typer.Argument(metavar="WORK", help="Name, id or the beginning of an id.")],
     name: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this metric; repeat for several.")
+        list[str] | None, typer.Option(metavar="NAME", help="Only this metric; repeatable.")
     ] = None,
-    points: Annotated[
-        int, typer.Option(min=1, max=1000, help="How many points a series has at most, with --json.")
-    ] = 300,
+    points: Annotated[int, typer.Option(min=1, max=1000, help="Most points of a series, with --json.")] = 300,
     as_json: Json = False,
 ) -> None:
-    """Show what a workload reported with report(...): the last values, the lowest and the highest."""
+    """Show the metrics that work reported with report(): last, lowest and highest value."""
     client = connect()
     found = client.metrics.read(
         find_workload(client, workload), name=name or None, points=points if as_json else 1
@@ -49,7 +47,7 @@ def metrics(
     empty = "Nothing was reported. In a program: corral_sdk.report(step=1, loss=0.5)."
     print_table(columns, rows, empty=empty)
     if found.dropped:
-        say(f"{found.dropped} values were not taken: no numbers, or too many names.")
+        note(f"{found.dropped} values were not taken: no numbers, or too many names.")
 
 
 def _value(value: float | None) -> str:

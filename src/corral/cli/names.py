@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from corral_sdk import Client
-from corral_sdk.models import Node, Organisation, Pool, Role, User
+from corral_sdk.models import Node, Organisation, Pool, Role, User, Zone
 
 from corral.cli.connection import shown_time
 from corral.cli.refusals import CommandError, UnclearError
 
 __all__ = [
+    "any_id",
     "find_node",
     "find_organisation",
     "find_pool",
@@ -25,6 +26,10 @@ __all__ = [
 T = TypeVar("T")
 
 _ID = re.compile(r"[a-z][0-9a-hjkmnp-tv-z]{22}")
+
+
+def any_id(text: str) -> bool:
+    return _ID.fullmatch(text) is not None
 
 
 def is_id(text: str, kind: str) -> bool:
@@ -90,6 +95,11 @@ def find_role(client: Client, text: str, organisation: Organisation | None = Non
 def find_pool(client: Client, text: str) -> Pool:
     """By id or name."""
     return one_of(client.pools.list(), "pool", text, lambda each: (each.id, each.name))
+
+
+def find_zone(client: Client, text: str) -> Zone:
+    """By id or name."""
+    return one_of(client.zones.list(), "zone", text, lambda each: (each.id, each.name))
 
 
 def find_node(client: Client, text: str) -> Node:

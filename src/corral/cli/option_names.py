@@ -10,6 +10,7 @@ __all__ = ["shown_field"]
 _CALLED = {
     "command": "command",
     "count": "gpu",
+    "duration": "simulate",
     "environment": "env",
     "expires_in_hours": "hours",
     "fraction": "gpu",
@@ -19,6 +20,7 @@ _CALLED = {
     "organisation": "org",
     "profile": "gpu",
     "public_key": "file",
+    "simulation": "simulate",
     "unit_gpu": "unit",
 }
 _UNITS = re.compile(r"_(milli|mib|seconds|ids?|at)$")

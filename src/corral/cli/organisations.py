@@ -4,22 +4,22 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-from corral_sdk import encode
+from corral_sdk import UNCHANGED, encode
 from corral_sdk.models import Organisation
 
 from corral.cli.connection import ask_name, connect, shown_time
-from corral.cli.frame import Json, Yes, new_app
+from corral.cli.frame import Json, Yes, new_app, require_change
 from corral.cli.names import find_organisation, organisation_paths
 from corral.cli.output import print_facts, print_json, print_tree, say
 
-app = new_app(help="The organisation tree: list, show, create, rename, move, delete.")
+app = new_app(help="Manage the organisation tree.")
 
 _Organisation = Annotated[str, typer.Argument(metavar="ORG", help="Id, name or path (University/Physics).")]
 
 
 @app.command("list")
 def list_organisations(as_json: Json = False) -> None:
-    """Show the tree of organisations that you can see."""
+    """List the organisations you can see, as a tree."""
     organisations = list(connect().organisations.list())
     if as_json:
         print_json(encode(organisations))
@@ -69,56 +69,52 @@ def show(organisation: _Organisation, as_json: Json = False) -> None:
 def create(
     name: Annotated[str, typer.Argument(help="Name of the new organisation.")],
     parent: Annotated[
-        str | None, typer.Option(metavar="ORG", help="What it belongs to; the topmost one if left out.")
+        str | None, typer.Option(metavar="ORG", help="Create it under this one. [the top]")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Create an organisation below another."""
+    """Create an organisation."""
     client = connect()
     above = find_organisation(client, parent)
     made = client.organisations.create(above.id, name)
     if as_json:
         print_json(encode(made))
     else:
-        say(f"Created {made.name} below {above.name} ({made.id}).")
+        say(f"Created {made.name} under {above.name} ({made.id}).")
 
 
 @app.command()
-def rename(
+def edit(
     organisation: _Organisation,
-    name: Annotated[str, typer.Argument(help="The new name.")],
+    name: Annotated[str | None, typer.Option(help="New name.")] = None,
+    parent: Annotated[
+        str | None, typer.Option(metavar="ORG", help="Move it, with everything below it, under this one.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Rename an organisation."""
+    """Rename an organisation, or move it."""
+    require_change(name, parent, options="--name, --parent")
     client = connect()
     found = find_organisation(client, organisation)
-    changed = client.organisations.update(found.id, name=name, generation=found.generation)
+    above = find_organisation(client, parent) if parent is not None else None
+    changed = client.organisations.update(
+        found.id,
+        name=UNCHANGED if name is None else name,
+        parent_id=UNCHANGED if above is None else above.id,
+        generation=found.generation,
+    )
     if as_json:
         print_json(encode(changed))
-    else:
-        say(f"{found.name} is now called {changed.name}.")
-
-
-@app.command()
-def move(
-    organisation: _Organisation,
-    to: Annotated[str, typer.Option("--to", metavar="ORG", help="What it shall belong to.")],
-    as_json: Json = False,
-) -> None:
-    """Move an organisation, with all below it."""
-    client = connect()
-    found = find_organisation(client, organisation)
-    above = find_organisation(client, to)
-    changed = client.organisations.update(found.id, parent_id=above.id, generation=found.generation)
-    if as_json:
-        print_json(encode(changed))
-    else:
-        say(f"{changed.name} now belongs to {above.name}.")
+        return
+    if name is not None:
+        say(f"Renamed {found.name} to {changed.name}.")
+    if above is not None:
+        say(f"Moved {changed.name} under {above.name}.")
 
 
 @app.command()
 def delete(organisation: _Organisation, yes: Yes = False, as_json: Json = False) -> None:
-    """Delete an organisation. It has to be empty."""
+    """Delete an empty organisation."""
     client = connect()
     found = find_organisation(client, organisation)
     ask_name("the organisation", found.name, yes)

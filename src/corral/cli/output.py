@@ -14,6 +14,7 @@ __all__ = [
     "WorkOutput",
     "bytes_output",
     "clear_screen",
+    "note",
     "print_exactly",
     "print_facts",
     "print_json",
@@ -89,21 +90,34 @@ def clear_screen() -> None:
         sys.stdout.write("\033[H\033[2J")
 
 
+def note(text: str) -> None:
+    """A line for people beside a table: on a terminal below it, else on stderr, out of a program's way."""
+    (say if sys.stdout.isatty() else warn)(text)
+
+
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str, whole: Collection[str] = ()
 ) -> None:
-    """A table; `empty` is what is said instead when there are no rows, and should teach the next step. On a
-    narrow terminal the columns in `whole` stay in one line."""
-    from rich.table import Table
-
+    """A table, as wide as the terminal, in which the columns in `whole` stay in one line. To a pipe or a file
+    go the same columns between tabs, each row whole on its line. Without rows, people get `empty`, which
+    should teach the next step."""
     listed = list(rows)
     if not listed:
-        say(empty)
-        return
+        note(empty)
+    if not sys.stdout.isatty():
+        for row in [columns, *listed] if listed else []:
+            sys.stdout.write("\t".join(plain(_cell_text(value)) for value in row) + "\n")
+    elif listed:
+        _show_table(columns, listed, whole)
+
+
+def _show_table(columns: Sequence[str], rows: Sequence[Sequence[object]], whole: Collection[str]) -> None:
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
     for column in columns:
         table.add_column(plain(column), overflow="fold", no_wrap=column in whole)
-    for row in listed:
+    for row in rows:
         table.add_row(*(_cell(value) for value in row))
     _show(table)
 
@@ -136,15 +150,17 @@ def print_tree(roots: Sequence[Mapping[str, Any]], label: str = "label", below: 
         _show(tree)
 
 
+def _cell_text(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(str(each) for each in value)
+    return "" if value is None else str(value)
+
+
 def _cell(value: object, *, lines: bool = False) -> Any:
     from rich.text import Text
 
-    if value is None:
-        return Text("")
-    if isinstance(value, list | tuple):
-        return Text(", ".join(plain(str(each)) for each in value))
     # Text, not markup: a name such as "[red]" is shown as it is.
-    return Text(plain(str(value), lines=lines), style=_STATES.get(str(value), ""))
+    return Text(plain(_cell_text(value), lines=lines), style=_STATES.get(str(value), ""))
 
 
 def _show(renderable: object) -> None:

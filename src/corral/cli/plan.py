@@ -13,16 +13,16 @@ from corral.core.devices import DeviceUse
 from corral.core.explanations import Explanation
 from corral.core.plans import ALL_ACTIONS, Action, Plan, Unplaced
 from corral.core.refusals import Invalid
-from corral.scheduling.engine import schedule
-from corral.scheduling.explain import advice, details, duration, expectation, sentence
-from corral.scheduling.snapshot import (
+from corral.scheduling.explaining.explanations import explain_workload
+from corral.scheduling.explaining.wording import advice, details, duration, expectation, sentence
+from corral.scheduling.planning.planner_state import schedule
+from corral.scheduling.validate.snapshot import (
     Snapshot,
     read_snapshot,
     snapshot_schema,
     write_explanation,
     write_plan,
 )
-from corral.scheduling.why import why
 
 app = new_app()
 
@@ -31,20 +31,20 @@ app = new_app()
 def plan(
     snapshot: Annotated[
         Path | None,
-        typer.Argument(metavar="SNAPSHOT", help="JSON file of cluster, queues and work."),
+        typer.Argument(metavar="SNAPSHOT", help="JSON file with cluster, queues and work."),
     ] = None,
     actions: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help=f"Only these, with commas: {', '.join(ALL_ACTIONS)}."),
+        typer.Option(metavar="NAMES", help=f"Only these actions, comma-separated: {', '.join(ALL_ACTIONS)}."),
     ] = None,
     workload: Annotated[
         str | None,
-        typer.Option("--explain", metavar="WORKLOAD", help="Say why this workload waits."),
+        typer.Option("--explain", metavar="WORKLOAD", help="Explain why this workload waits."),
     ] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of snapshots.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the plan that the scheduler makes of a snapshot. Nothing is changed by it."""
+    """Run the scheduler on a snapshot and show its plan. Nothing changes."""
     if schema:
         print_json(snapshot_schema())
         return
@@ -137,7 +137,7 @@ def _device(use: DeviceUse) -> str:
 def _explain(snapshot: Snapshot, workload: str, actions: list[Action], *, as_json: bool) -> None:
     if workload not in {each.name for each in snapshot.workloads}:
         raise CommandError(f"The snapshot has no workload {workload!r}.", remedy="Name one of its workloads.")
-    told = why(snapshot, workload, actions=actions)
+    told = explain_workload(snapshot, workload, actions=actions)
     if told is None:
         say("null" if as_json else f"{workload} does not wait: all of its replicas run or start.")
     elif as_json:
@@ -163,7 +163,7 @@ def _tell(told: Explanation, now: int) -> None:
     for line in details(told):
         say(f"  {line}")
     if told.changes:
-        say("It would run with any one of these:")
+        say("It would run with any one of these changes:")
         for change in told.changes:
             say(f"  {advice(change, now)}")
     else:

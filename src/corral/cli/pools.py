@@ -5,18 +5,23 @@ from typing import Annotated, Any
 import typer
 from corral_sdk import UNCHANGED, encode
 
-from corral.cli.connection import connect
-from corral.cli.frame import Json, new_app
-from corral.cli.names import find_pool, one_of
-from corral.cli.output import print_json, print_table, say
+from corral.cli.connection import ask_name, connect
+from corral.cli.frame import Json, Yes, new_app, require_change
+from corral.cli.names import find_pool, find_zone
+from corral.cli.nodes import ZoneOption
+from corral.cli.output import print_facts, print_json, print_table, say
 from corral.cli.quantities import shown
 from corral.cli.refusals import CommandError
+from corral.core.durations import duration_words
 
-app = new_app(help="Pools: nodes that are shared alike.")
+app = new_app(help="Manage pools: nodes that are shared under the same rules.")
 
+_Pool = Annotated[str, typer.Argument(metavar="POOL", help="Name or id of the pool.")]
 _Labels = Annotated[
     list[str] | None,
-    typer.Option("--label", metavar="KEY=VALUE", help="Nodes that carry it are in the pool; repeat it."),
+    typer.Option(
+        "--label", metavar="KEY=VALUE", help="Nodes with this label belong to the pool; repeatable."
+    ),
 ]
 _Arrangement = Annotated[
     str | None,
@@ -24,23 +29,29 @@ _Arrangement = Annotated[
 ]
 _Unit = Annotated[
     int | None,
-    typer.Option("--unit", metavar="MILLI", help="Grain of division: 1000 for whole GPUs, 1 for slices."),
+    typer.Option(
+        "--unit", metavar="MILLI", help="Smallest share of a GPU: 1000 for whole GPUs, 1 for slices."
+    ),
 ]
 _Across = Annotated[
     bool | None,
     typer.Option(
-        "--priority-across-queues/--priority-within-queues", help="Whose work a higher priority preempts."
+        "--priority-across-queues/--priority-within-queues",
+        help="Whether a higher priority preempts work of other queues, too.",
     ),
 ]
 _Reservations = Annotated[
-    int | None, typer.Option(metavar="COUNT", help="How many that wait get a time nobody may push back.")
+    int | None,
+    typer.Option(metavar="COUNT", help="How many waiting workloads get a start time that nobody can delay."),
 ]
 _Strength = Annotated[
     str | None,
-    typer.Option(metavar="HOW", help="Least isolation of slices: none, hook, driver, kernel, hardware."),
+    typer.Option(
+        metavar="HOW", help="Weakest isolation of slices allowed: none, hook, driver, kernel, hardware."
+    ),
 ]
 _MostGrace = Annotated[
-    int | None, typer.Option(metavar="SECONDS", help="Longest grace_seconds that new work may ask for.")
+    int | None, typer.Option(metavar="SECONDS", help="Longest grace period new work may ask for.")
 ]
 _MostRetries = Annotated[
     int | None, typer.Option(metavar="COUNT", help="Most retries that new work may ask for.")
@@ -51,9 +62,10 @@ _MostReplicas = Annotated[
 
 
 @app.command("list")
-def list_pools(as_json: Json = False) -> None:
-    """List the pools with what their nodes have."""
-    pools = list(connect().pools.list())
+def list_pools(zone: ZoneOption = None, as_json: Json = False) -> None:
+    """List the pools and the capacity of their nodes."""
+    client = connect()
+    pools = list(client.pools.list(zone=find_zone(client, zone).id if zone else None))
     if as_json:
         print_json(encode(pools))
         return
@@ -61,7 +73,7 @@ def list_pools(as_json: Json = False) -> None:
         (
             each.name,
             each.zone_name,
-            ", ".join(f"{key}={value}" for key, value in each.labels.items()) or "(all that are left)",
+            ", ".join(f"{key}={value}" for key, value in each.labels.items()) or "(all others)",
             each.nodes_count,
             shown(each.capacity.gpu_milli, "gpu_milli") + (" (simulated)" if each.simulated else ""),
             shown(each.capacity.cpu_milli, "cpu_milli"),
@@ -76,12 +88,39 @@ def list_pools(as_json: Json = False) -> None:
 
 
 @app.command()
+def show(pool: _Pool, as_json: Json = False) -> None:
+    """Show one pool with its rules and capacity."""
+    found = find_pool(connect(), pool)
+    if as_json:
+        print_json(encode(found))
+        return
+    print_facts(
+        {
+            "Name": found.name,
+            "Id": found.id,
+            "Zone": found.zone_name,
+            "Labels": ", ".join(f"{key}={value}" for key, value in found.labels.items()) or "(all others)",
+            "Nodes": str(found.nodes_count),
+            "GPUs": shown(found.capacity.gpu_milli, "gpu_milli")
+            + (" (simulated)" if found.simulated else ""),
+            "CPUs": shown(found.capacity.cpu_milli, "cpu_milli"),
+            "Memory": shown(found.capacity.memory_mib, "memory_mib"),
+            "Arrangement": found.arrangement,
+            "Priority": "across queues" if found.priority_across_queues else "within a queue",
+            "Reservations": str(found.reservations),
+            "Weakest isolation": found.least_strength,
+            "Longest grace period": duration_words(found.most_grace_seconds),
+            "Most retries": str(found.most_retries),
+            "Most replicas": str(found.most_replicas),
+        }
+    )
+
+
+@app.command()
 def create(
     name: Annotated[str, typer.Argument(help="Name of the new pool.")],
     label: _Labels = None,
-    zone: Annotated[
-        str | None, typer.Option(metavar="ZONE", help="Where; needed if there are several.")
-    ] = None,
+    zone: Annotated[str | None, typer.Option(metavar="ZONE", help="Zone of the pool. [the only one]")] = None,
     arrangement: _Arrangement = None,
     unit: _Unit = None,
     across: _Across = None,
@@ -92,13 +131,13 @@ def create(
     most_replicas: _MostReplicas = None,
     as_json: Json = False,
 ) -> None:
-    """Make a pool of the nodes that carry its labels."""
+    """Create a pool of the nodes that carry its labels."""
     client = connect()
     zones = list(client.zones.list())
     if zone is not None:
-        zones = [one_of(zones, "zone", zone, lambda each: (each.id, each.name))]
+        zones = [find_zone(client, zone)]
     if len(zones) != 1:
-        raise CommandError("Which zone is meant is not clear.", remedy="Name it with --zone.")
+        raise CommandError("There are several zones.", remedy="Choose one with --zone.")
     wanted = _wanted(arrangement, unit, across, reservations, strength)
     wanted |= _caps(most_grace_seconds, most_retries, most_replicas)
     made = client.pools.create(zones[0].id, name, labels_of(label or ()), **wanted)
@@ -109,8 +148,8 @@ def create(
 
 
 @app.command()
-def change(
-    pool: Annotated[str, typer.Argument(metavar="POOL", help="Id or name of the pool.")],
+def edit(
+    pool: _Pool,
     name: Annotated[str | None, typer.Option(help="New name.")] = None,
     label: _Labels = None,
     arrangement: _Arrangement = None,
@@ -123,7 +162,12 @@ def change(
     most_replicas: _MostReplicas = None,
     as_json: Json = False,
 ) -> None:
-    """Change how work is placed in it, or which nodes are in it."""
+    """Change which nodes a pool has and how work is placed in it."""
+    require_change(
+        *(name, label, arrangement, unit, across, reservations, strength),
+        *(most_grace_seconds, most_retries, most_replicas),
+        options="--name, --label, --arrangement, --most-retries (see --help)",
+    )
     client = connect()
     found = find_pool(client, pool)
     wanted = _wanted(arrangement, unit, across, reservations, strength)
@@ -137,6 +181,19 @@ def change(
         print_json(encode(changed))
     else:
         say(f"Changed the pool {changed.name}: {_nodes(changed.nodes_count)}, {changed.arrangement}.")
+
+
+@app.command()
+def delete(pool: _Pool, yes: Yes = False, as_json: Json = False) -> None:
+    """Delete a pool that has no nodes, no quotas and no work."""
+    client = connect()
+    found = find_pool(client, pool)
+    ask_name("the pool", found.name, yes)
+    client.pools.delete(found.id, generation=found.generation)
+    if as_json:
+        print_json(encode(found))
+    else:
+        say(f"Deleted the pool {found.name}.")
 
 
 def labels_of(texts: Any) -> dict[str, str]:

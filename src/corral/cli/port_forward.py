@@ -27,14 +27,14 @@ class _Ports(NamedTuple):
 
 @app.command("port-forward")
 def port_forward(
-    workload: Annotated[str, typer.Argument(metavar="WORK", help="Id, its beginning, or name.")],
+    workload: Annotated[str, typer.Argument(metavar="WORK", help="Name, id or the beginning of an id.")],
     ports: Annotated[
         list[str],
-        typer.Argument(metavar="[LOCAL:]REMOTE…", help="8888, 9000:8888, or :8888 for any free one."),
+        typer.Argument(metavar="[LOCAL:]REMOTE…", help="8888, 9000:8888, or :8888 for any free local port."),
     ],
-    replica: Annotated[int, typer.Option(min=0, metavar="N", help="Of this replica.")] = 0,
+    replica: Annotated[int, typer.Option(min=0, metavar="N", help="Which replica.")] = 0,
 ) -> None:
-    """Reach ports of running work under 127.0.0.1, until Ctrl-C."""
+    """Forward ports of 127.0.0.1 to running work, until Ctrl-C."""
     chosen = [_read(text) for text in ports]
     client = connect()
     seen = client.workloads.get(find_workload(client, workload))

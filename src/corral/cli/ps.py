@@ -10,7 +10,7 @@ from corral_sdk.models import Workload, WorkloadSummary
 from corral.cli.connection import connect
 from corral.cli.frame import Json, new_app
 from corral.cli.names import find_organisation, find_user
-from corral.cli.output import print_json, print_table, say
+from corral.cli.output import note, print_json, print_table
 from corral.cli.work_words import SIMULATED, needs_words, short_ids, since_words, waiting_words, where_words
 
 app = new_app()
@@ -21,18 +21,20 @@ _LIVE = ("queued", "infeasible", "starting", "running", "suspending", "suspended
 
 @app.command()
 def ps(
-    ended: Annotated[bool, typer.Option("--all", "-a", help="Also what has ended.")] = False,
-    everyone: Annotated[bool, typer.Option("--everyone", help="Of all whose work you may see.")] = False,
-    user: Annotated[str | None, typer.Option(metavar="USER", help="Of this person.")] = None,
-    org: Annotated[str | None, typer.Option(metavar="ORG", help="Of this organisation and below.")] = None,
-    state: Annotated[
-        list[str] | None, typer.Option(metavar="STATE", help="queued, infeasible, running, …; repeat it.")
+    ended: Annotated[bool, typer.Option("--all", "-a", help="Include work that has ended.")] = False,
+    everyone: Annotated[bool, typer.Option("--everyone", help="Everyone whose work you may see.")] = False,
+    user: Annotated[str | None, typer.Option(metavar="USER", help="Work of this person.")] = None,
+    org: Annotated[
+        str | None, typer.Option(metavar="ORG", help="Work of this organisation and below.")
     ] = None,
-    summary: Annotated[bool, typer.Option("--summary", help="Only how many in each state.")] = False,
-    limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many, the newest.")] = 100,
+    state: Annotated[
+        list[str] | None, typer.Option(metavar="STATE", help="queued, infeasible, running, …; repeatable.")
+    ] = None,
+    summary: Annotated[bool, typer.Option("--summary", help="Count the work in each state.")] = False,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Show at most N, newest first.")] = 100,
     as_json: Json = False,
 ) -> None:
-    """List work, the newest first. Without options: yours that is not over."""
+    """List work, newest first: yours that runs or waits, unless options say otherwise."""
     client = connect()
     others = everyone or user is not None or org is not None
     whose = find_user(client, user).id if user else None if others else client.me.get().id
@@ -64,9 +66,9 @@ def ps(
     )
     print_table(columns, rows, empty=_empty(ended or bool(state)), whole=("Id", "State", "Age"))
     if any(each.simulated for each in items[:limit]):
-        say(SIMULATED)
+        note(SIMULATED)
     if len(items) > limit:
-        say(f"There are more: --limit {limit * 10}.")
+        note(f"There is more: --limit {limit * 10}.")
 
 
 def _print_summary(found: WorkloadSummary, *, as_json: bool) -> None:
@@ -75,7 +77,7 @@ def _print_summary(found: WorkloadSummary, *, as_json: bool) -> None:
         return
     print_table(("State", "Number"), sorted(found.states.items()), empty=_empty(everything=True))
     if found.waits_since is not None:
-        say(f"The oldest that is queued waits for {since_words(found.waits_since)}.")
+        note(f"The oldest queued workload has been waiting for {since_words(found.waits_since)}.")
 
 
 def _why(work: Workload) -> str:
@@ -90,5 +92,5 @@ def _why(work: Workload) -> str:
 
 def _empty(everything: bool) -> str:
     if everything:
-        return "There is none. Run something: corral run -- echo hello"
+        return "There is no work. Run something: corral run -- echo hello"
     return "Nothing runs or waits. What has ended: corral ps --all"

@@ -1,19 +1,16 @@
 """Quantities as people write and read them: 2 GPUs, 500m or 4 CPUs, 16Gi of memory."""
 
-import re
 from decimal import Decimal, InvalidOperation
 
 from corral_sdk.models import FlavorGpu
 
 from corral.cli.refusals import CommandError
+from corral.core import quantities
 
-__all__ = ["UNLIMITED", "amount", "gpu_request", "shown", "shown_gpu"]
+__all__ = ["UNLIMITED", "amount", "shown", "shown_gpu"]
 
 UNLIMITED = -1
 _WHOLE = 1000
-_MIB = {"mi": 1, "gi": 1024, "ti": 1024 * 1024}
-_MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(mi|gi|ti)b?", re.IGNORECASE)
-_PROFILE = re.compile(r"[0-9]+g\.[0-9]+gb(?:\+[a-z.]+)?")
 
 
 def amount(text: str, resource: str, place: str) -> int:
@@ -23,25 +20,6 @@ def amount(text: str, resource: str, place: str) -> int:
     if resource == "cpu_milli" and text.endswith("m") and text[:-1].isdigit():
         return int(text[:-1])
     return _milli(text, place)
-
-
-def gpu_request(text: str, count: int | None = None) -> FlavorGpu | None:
-    """What `--gpu` says: 2 (whole ones), 8Gi or 0.5 (a slice of one), 1g.10gb (a MIG profile), 0 (none)."""
-    if _PROFILE.fullmatch(text):
-        return FlavorGpu(count or 1, profile=text)
-    if _MEMORY.fullmatch(text):
-        return FlavorGpu(count or 1, memory_mib=_mebibytes(text, "--gpu"))
-    milli = _milli(text, "--gpu")
-    if milli == 0:
-        return None
-    if milli < _WHOLE:
-        return FlavorGpu(count or 1, fraction_milli=milli)
-    if milli % _WHOLE or count is not None:
-        raise CommandError(
-            f"--gpu {text!r} is neither a number of GPUs nor a part of one.",
-            remedy="Write 2 for two GPUs, 8Gi or 0.5 for a slice, 1g.10gb for a MIG profile.",
-        )
-    return FlavorGpu(milli // _WHOLE)
 
 
 def shown(number: int | None, resource: str) -> str:
@@ -69,10 +47,12 @@ def shown_gpu(gpu: FlavorGpu | None) -> str:
 
 
 def _mebibytes(text: str, place: str) -> int:
-    found = _MEMORY.fullmatch(text)
-    if found is None:
-        raise CommandError(f"{place} {text!r} is no amount of memory.", remedy="Write 512Mi, 16Gi or 1.5Ti.")
-    return int(Decimal(found[1]) * _MIB[found[2].lower()])
+    try:
+        return quantities.mebibytes(text)
+    except ValueError:
+        raise CommandError(
+            f"{place} {text!r} is not an amount of memory.", remedy="Write 512Mi, 16Gi or 1.5Ti."
+        ) from None
 
 
 def _milli(text: str, place: str) -> int:
@@ -81,5 +61,5 @@ def _milli(text: str, place: str) -> int:
     except InvalidOperation:
         milli = Decimal("NaN")
     if not milli.is_finite() or milli < 0 or milli != milli.to_integral_value():
-        raise CommandError(f"{place} {text!r} is no number.", remedy="Write 2 or 0.5.")
+        raise CommandError(f"{place} {text!r} is not a number.", remedy="Write 2 or 0.5.")
     return int(milli)

@@ -9,6 +9,7 @@ from corral_sdk.models import Queue, Queues
 from corral.cli.names import find_organisation, find_user, is_id
 from corral.cli.quantities import UNLIMITED, amount
 from corral.cli.refusals import CommandError
+from corral.core import quantities
 
 __all__ = ["RESOURCES", "find_queue", "read_changes"]
 
@@ -34,7 +35,7 @@ def find_queue(client: Client, tree: Queues, text: str, *, make: bool = False) -
     if user is not None:
         raise CommandError(
             f"{user.name} has no queue in {organisation.name} yet.",
-            remedy="It comes with their first work there, or with: corral queue set.",
+            remedy="It comes with their first work there, or with: corral queue edit.",
         )
     raise CommandError(f"You may not see the queue of {organisation.name}.", remedy="See: corral queue list")
 
@@ -76,8 +77,7 @@ def _add(change: dict[str, Any], key: str, value: str, pool: Callable[[], str]) 
         case "priority":
             change["priority"] = _whole(value, key)
         case "reclaim-min-runtime" | "preempt-min-runtime":
-            seconds = None if value == "inherit" else _whole(value.removesuffix("s"), key)
-            change[f"{key.replace('-', '_')}_seconds"] = seconds
+            change[f"{key.replace('-', '_')}_seconds"] = None if value == "inherit" else _seconds(value, key)
         case "custom-numbers" if value in _TRUTHS:
             change["custom_numbers"] = _TRUTHS[value]
         case _:
@@ -96,8 +96,15 @@ def _bound(value: str, resource: str, bound: str, key: str) -> int:
     return amount(value, resource, key)
 
 
+def _seconds(value: str, key: str) -> int:
+    try:
+        return quantities.seconds(value)
+    except ValueError as error:
+        raise CommandError(f"{key}={value}: {error}.", remedy="Write 90s, 10min or 2h, or inherit.") from None
+
+
 def _whole(value: str, key: str) -> int:
     try:
         return int(value)
     except ValueError:
-        raise CommandError(f"{key}={value} is no whole number.", remedy="Write 3.") from None
+        raise CommandError(f"{key}={value} is not a whole number.", remedy="Write 3.") from None

@@ -13,29 +13,28 @@ from corral.cli.output import print_facts, print_json, print_table, say
 from corral.cli.quantities import shown
 from corral.cli.queue_changes import RESOURCES, find_queue, read_changes
 from corral.cli.refusals import CommandError
+from corral.core.durations import duration_words
 
-app = new_app(help="Queues: guarantee, limit, weight, priority and policy of organisations and people.")
+app = new_app(help="Show and change guarantees, limits, weights and policies of organisations and people.")
 
 _UNITS = {"gpu_milli": "GPUs", "cpu_milli": "CPUs", "memory_mib": "memory"}
-_Pool = Annotated[
-    str | None, typer.Option(metavar="POOL", help="Id or name of the pool; needed if there are several.")
-]
+_Pool = Annotated[str | None, typer.Option(metavar="POOL", help="Name or id of the pool. [the only one]")]
 _Queue = Annotated[
-    str, typer.Argument(metavar="QUEUE", help="An organisation, ORG@USER for a person's, or an id.")
+    str, typer.Argument(metavar="QUEUE", help="An organisation, ORG@USER for a person, or an id.")
 ]
 
 
 @app.command("list")
 def list_queues(
-    org: Annotated[str | None, typer.Option(metavar="ORG", help="Only this one and all below it.")] = None,
+    org: Annotated[str | None, typer.Option(metavar="ORG", help="Only this organisation and below.")] = None,
     pool: Annotated[str | None, typer.Option(metavar="POOL", help="Only this pool.")] = None,
     resource: Annotated[
         str | None,
-        typer.Option(metavar="WHAT", help="gpu, cpu or memory; GPUs where there are any, if left out."),
+        typer.Option(metavar="WHAT", help="gpu, cpu or memory. [gpu if there are any]"),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the queue tree, pool by pool."""
+    """List the queues as a tree, for each pool."""
     client = connect()
     tree = client.queues.read(organisation=find_organisation(client, org).id if org else None)
     if as_json:
@@ -49,7 +48,7 @@ def list_queues(
 
 @app.command()
 def show(queue: _Queue, as_json: Json = False) -> None:
-    """Show one queue with all it is entitled to."""
+    """Show one queue with its quotas in every pool."""
     client = connect()
     tree = client.queues.read()
     found = find_queue(client, tree, queue)
@@ -77,24 +76,24 @@ def show(queue: _Queue, as_json: Json = False) -> None:
     _print_warnings(tuple(one for one in tree.warnings if one.queue_id == found.id))
 
 
-@app.command("set")
-def set_queues(
+@app.command("edit")
+def edit_queues(
     changes: Annotated[
         list[str],
         typer.Argument(
             metavar="QUEUE KEY=VALUE…",
-            help="A queue and what changes, then the next queue, all or nothing. Keys: gpu.guarantee,"
+            help="A queue and its changes, then the next queue; all or nothing. Keys: gpu.guarantee,"
             " gpu.limit, gpu.weight (also cpu., memory.), policy, priority, reclaim-min-runtime,"
-            " preempt-min-runtime, custom-numbers. A limit may be none.",
+            " preempt-min-runtime (such as 10min), custom-numbers. A limit can be none.",
         ),
     ],
     pool: _Pool = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the effect; change nothing.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Change what queues are entitled to.
+    """Change quotas and policies of queues.
 
-    corral queue set "Vision Lab" gpu.guarantee=2 gpu.limit=4 Robotics gpu.guarantee=3
+    corral queue edit "Vision Lab" gpu.guarantee=2 gpu.limit=4 Robotics gpu.guarantee=3
     """
     client = connect()
     tree = client.queues.read()
@@ -104,7 +103,7 @@ def set_queues(
         print_json(encode(done))
         return
     names = ", ".join(each.name for each in done.items)
-    say(f"Nothing was changed; this would change {names}." if dry_run else f"Changed {names}.")
+    say(f"Dry run: this would change {names}." if dry_run else f"Changed {names}.")
     _print_effects(done.effects, "gpu_milli")
     _print_warnings(done.warnings)
 
@@ -114,9 +113,7 @@ def choose_pool(tree: Queues, text: str | None) -> QueuePool:
         return one_of(tree.pools, "pool", text, lambda each: (each.id, each.name))
     if len(tree.pools) != 1:
         names = ", ".join(each.name for each in tree.pools)
-        raise CommandError(
-            "Which pool is meant is not clear.", f"There are: {names}.", "Name one with --pool."
-        )
+        raise CommandError("There are several pools.", f"They are: {names}.", "Choose one with --pool.")
     return tree.pools[0]
 
 
@@ -175,4 +172,4 @@ def _print_warnings(warnings: Any) -> None:
 
 
 def _seconds(number: int | None) -> str:
-    return "as above" if number is None else f"{number} s"
+    return "as above" if number is None else duration_words(number)

@@ -39,11 +39,10 @@ class UnclearError(CommandError):
 def explain(error: Exception, *, as_json: bool, parameters: Sequence[Any] = ()) -> bool:
     """Prints an error that a person can act on; False when it is none of those and must be raised on."""
     described = _describe(error)
-    # Programs get the words of the API; people those of the command that they typed.
     if described is None:
         return False
     if as_json:
-        sys.stderr.write(json_text(described) + "\n")
+        sys.stderr.write(json_text(_for_programs(described, parameters)) + "\n")
     else:
         sys.stderr.write("\n".join(_lines(described, parameters)) + "\n")
     return True
@@ -89,6 +88,20 @@ def _from_api(error: Any) -> dict[str, Any] | None:
     if hasattr(error, "document"):
         return {"errors": [], **error.document}
     return _described(error.title, error.detail, error.remedy)
+
+
+def _for_programs(described: dict[str, Any], parameters: Sequence[Any]) -> dict[str, Any]:
+    """The same with the option beside the API's `field`, and with options in the sentence that lists them."""
+    errors = [{**each, "option": _where(each, parameters)} for each in described["errors"]]
+    if not errors or not described["detail"].startswith(INVALID):
+        return {**described, "errors": errors}
+    options = ", ".join(dict.fromkeys(each["option"] for each in errors))
+    return {
+        **described,
+        "detail": f"{INVALID}{options}.",
+        "remedy": f"Correct {options} and run the command again.",
+        "errors": errors,
+    }
 
 
 def _lines(described: dict[str, Any], parameters: Sequence[Any]) -> list[str]:

@@ -8,5 +8,5 @@ app = new_app()
 
 @app.command()
 def resume(workloads: Works, as_json: Json = False) -> None:
-    """Let work go on that was suspended, stopped or has failed."""
+    """Resume work that was suspended or stopped, or that failed."""
     act("resume", "waits for its turn", workloads, as_json=as_json)

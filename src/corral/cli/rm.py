@@ -8,5 +8,5 @@ app = new_app()
 
 @app.command()
 def rm(workloads: Works, as_json: Json = False) -> None:
-    """Delete work that is over, with its output and its files."""
+    """Delete work that has ended, with its output and files."""
     act("delete", "is deleted", workloads, as_json=as_json)

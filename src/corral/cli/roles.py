@@ -6,19 +6,19 @@ import typer
 from corral_sdk import UNCHANGED, encode
 
 from corral.cli.connection import ask_name, connect, shown_time
-from corral.cli.frame import Json, Yes, new_app
+from corral.cli.frame import Json, Yes, new_app, require_change
 from corral.cli.names import find_organisation, find_role
 from corral.cli.output import print_facts, print_json, print_table, say
 from corral.cli.refusals import CommandError
 
-app = new_app(help="Roles and the permissions they are made of.")
+app = new_app(help="Manage roles and their permissions.")
 
 _Role = Annotated[str, typer.Argument(metavar="ROLE", help="Id, name or key of the role.")]
 
 
 @app.command("list")
 def list_roles(as_json: Json = False) -> None:
-    """List the roles that you can see."""
+    """List the roles you can see."""
     roles = list(connect().roles.list())
     if as_json:
         print_json(encode(roles))
@@ -41,7 +41,7 @@ def list_roles(as_json: Json = False) -> None:
 
 @app.command()
 def permissions(as_json: Json = False) -> None:
-    """List every permission that a role can be made of."""
+    """List all permissions."""
     every = connect().roles.permissions()
     if as_json:
         print_json(encode(every))
@@ -75,15 +75,16 @@ def show(role: _Role, as_json: Json = False) -> None:
 def create(
     name: Annotated[str, typer.Argument(help="Name of the new role.")],
     permission: Annotated[
-        list[str], typer.Option("--permission", "-p", metavar="PERMISSION", help="What it allows; repeat it.")
+        list[str],
+        typer.Option("--permission", "-p", metavar="PERMISSION", help="What it allows; repeatable."),
     ],
     org: Annotated[
-        str | None, typer.Option(metavar="ORG", help="Where it can be given; the topmost one if left out.")
+        str | None, typer.Option(metavar="ORG", help="Organisation it belongs to. [the top]")
     ] = None,
     description: Annotated[str, typer.Option(help="What the role is for.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Create a role. You can only put into it what you may do yourself."""
+    """Create a role. It can allow only what you may do yourself."""
     client = connect()
     organisation = find_organisation(client, org)
     made = client.roles.create(organisation.id, name, permission, description)
@@ -99,14 +100,15 @@ def edit(
     name: Annotated[str | None, typer.Option(help="New name.")] = None,
     description: Annotated[str | None, typer.Option(help="New description.")] = None,
     add: Annotated[
-        list[str] | None, typer.Option(metavar="PERMISSION", help="Permission to add; repeat it.")
+        list[str] | None, typer.Option(metavar="PERMISSION", help="Permission to add; repeatable.")
     ] = None,
     remove: Annotated[
-        list[str] | None, typer.Option(metavar="PERMISSION", help="Permission to take out; repeat it.")
+        list[str] | None, typer.Option(metavar="PERMISSION", help="Permission to remove; repeatable.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Change a custom role: its name, its description, its permissions."""
+    """Change the name, description or permissions of a custom role."""
+    require_change(name, description, add, remove, options="--name, --description, --add, --remove")
     client = connect()
     found = find_role(client, role)
     absent = set(remove or ()) - set(found.permissions)

@@ -33,7 +33,7 @@ _ARGUMENTS = {"allow_interspersed_args": False}
 
 @app.command(context_settings=_ARGUMENTS)
 def run(
-    command: options.Command,
+    command: options.Command = None,
     gpu: options.Gpu = None,
     gpu_model: options.GpuModels = None,
     cpu: options.Cpu = None,
@@ -53,20 +53,23 @@ def run(
     home: options.Home = False,
     network: options.Network = True,
     upload: options.Upload = True,
+    zone: options.Zone = None,
+    simulate: options.Simulate = None,
     detach: options.Detach = False,
     wait: options.Wait = False,
     dry_run: options.DryRun = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Run a command on the cluster and show its output; ends with its exit code.
+    """Run a command on the cluster, show its output and exit with its exit code.
 
-    Everything after the first word belongs to the command: corral run --gpu 8Gi train.py --epochs 3
+    Everything after the first word of the command belongs to it: corral run --gpu 8Gi train.py --epochs 3
     """
-    words = command_of(command)
+    words = command_of(command or (), simulated=simulate is not None)
+    upload = upload and simulate is None
     if upload and not home:
         check_script(words, Path.cwd())
     document: dict[str, Any] = {
-        "name": name or name_of(words),
+        "name": name or ("simulated" if simulate and not command else name_of(words)),
         "command": words,
         "replicas": replicas,
         "environment": variables_of(env or ()),
@@ -83,7 +86,14 @@ def run(
         raise CommandError(
             "A flavor says it all.", remedy="Leave out --gpu, --cpu and --memory, or --flavor."
         )
-    optional = {"flavor": flavor, "time_limit_seconds": time_limit, "priority": priority, "runtime": runtime}
+    optional = {
+        "flavor": flavor,
+        "time_limit_seconds": time_limit,
+        "priority": priority,
+        "runtime": runtime,
+        "zone": zone,
+        "simulation": None if simulate is None else {"duration": simulate},
+    }
     document |= {key: value for key, value in optional.items() if value is not None}
     client = connect()
     if org is not None:

@@ -10,16 +10,16 @@ from corral_sdk.models import Runtime
 from corral.cli.connection import connect, shown_time
 from corral.cli.frame import Json, new_app
 from corral.cli.names import one_of
-from corral.cli.output import print_json, print_table, say
+from corral.cli.output import note, print_facts, print_json, print_table, say
 
-app = new_app(help="Python environments for your work: list, create, build, delete.")
+app = new_app(help="Manage Python environments for your work.")
 
 Name = Annotated[str, typer.Argument(help="Name, name:version or id of the runtime.")]
 
 
 @app.command("list")
 def list_runtimes(as_json: Json = False) -> None:
-    """List your runtimes, and those that can be made by their name alone."""
+    """List your runtimes and the presets."""
     found = connect().runtimes.list()
     if as_json:
         print_json(encode(found))
@@ -37,23 +37,43 @@ def list_runtimes(as_json: Json = False) -> None:
     columns = ("Runtime", "State", "Requirements", "In use by", "Last used")
     print_table(columns, rows, empty="You have no runtimes.")
     names = ", ".join(each.name for each in found.presets)
-    say(f"By their name alone: corral runtime create NAME, where NAME is one of {names}.")
+    note(f"Presets, for corral runtime create NAME: {names}.")
+
+
+@app.command()
+def show(name: Name, as_json: Json = False) -> None:
+    """Show one runtime and its packages."""
+    found = _find(connect(), name)
+    if as_json:
+        print_json(encode(found))
+        return
+    print_facts(
+        {
+            "Name": f"{found.name}:{found.version}",
+            "Id": found.id,
+            "State": found.state,
+            "Requirements": "\n".join(found.requirements),
+            "Built by": found.workload_id,
+            "In use by": ", ".join(use.name for use in found.used_by),
+            "Last used": shown_time(found.used_at),
+        }
+    )
 
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(help="What work will call it.")],
+    name: Annotated[str, typer.Argument(help="Name of the runtime, or of a preset.")],
     requirements: Annotated[
-        list[str] | None, typer.Argument(help="What is installed in it, as in a requirements file.")
+        list[str] | None, typer.Argument(help="Packages to install, as in a requirements file.")
     ] = None,
     file: Annotated[
         Path | None,
-        typer.Option("--requirements", "-r", exists=True, dir_okay=False, help="A requirements file."),
+        typer.Option("--requirements", "-r", exists=True, dir_okay=False, help="Requirements file."),
     ] = None,
-    build_now: Annotated[bool, typer.Option("--build/--no-build", help="Build it at once.")] = True,
+    build_now: Annotated[bool, typer.Option("--build/--no-build", help="Build it now.")] = True,
     as_json: Json = False,
 ) -> None:
-    """Define a runtime, or its next version, and build it."""
+    """Create a runtime, or its next version, and build it."""
     lines = list(requirements or [])
     if file is not None:
         lines += [line.strip() for line in file.read_text().splitlines() if line.strip()[:1] not in ("", "#")]
@@ -62,7 +82,7 @@ def create(
 
 @app.command()
 def build(name: Name, as_json: Json = False) -> None:
-    """Build a runtime that is only defined, or whose build failed."""
+    """Build a runtime that was not built, or whose build failed."""
     client = connect()
     known = client.runtimes.list()
     if name in {each.name for each in known.presets} and name not in {each.name for each in known.items}:
@@ -73,14 +93,14 @@ def build(name: Name, as_json: Json = False) -> None:
 
 @app.command()
 def delete(name: Name, as_json: Json = False) -> None:
-    """Delete a runtime that no work needs any more."""
+    """Delete a runtime that no work uses."""
     client = connect()
     found = _find(client, name)
     client.runtimes.delete(found.id)
     if as_json:
         print_json(encode(found))
     else:
-        say(f"Runtime {found.name}:{found.version} is deleted.")
+        say(f"Deleted the runtime {found.name}:{found.version}.")
 
 
 def _find(client: Client, name: str) -> Runtime:
@@ -98,4 +118,4 @@ def _tell(runtime: Runtime, *, as_json: bool) -> None:
         return
     say(f"Runtime {runtime.name}:{runtime.version} is {runtime.state}.")
     if runtime.state == "building":
-        say(f"It is built by the work {runtime.workload_id}.")
+        say(f"Follow the build: corral logs -f {runtime.workload_id}")

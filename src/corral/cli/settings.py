@@ -10,9 +10,9 @@ from corral_sdk.models import MailSettings
 from corral.cli.connection import connect, shown_time
 from corral.cli.frame import Json, new_app
 from corral.cli.names import find_organisation
-from corral.cli.output import print_facts, print_json, print_table, say
+from corral.cli.output import note, print_facts, print_json, print_table, say
 
-app = new_app(help="Outgoing mail, registration, and the first-day checklist.")
+app = new_app(help="Manage mail, sign-up and the first-day checklist.")
 mail = new_app(help="The outgoing mail server.")
 registration = new_app(help="Whether people may sign up.")
 app.add_typer(mail, name="mail")
@@ -21,14 +21,14 @@ app.add_typer(registration, name="registration")
 
 @app.command()
 def checklist(as_json: Json = False) -> None:
-    """Show what is left to do on the first day."""
+    """Show the first-day checklist."""
     found = connect().system.checklist()
     if as_json:
         print_json(encode(found))
         return
     rows = ((each.key.replace("_", " "), "done" if each.done else "open", each.count) for each in found.items)
     print_table(("Step", "State", "Count"), rows, empty="Nothing is left to do.")
-    say(f"{found.done} of {found.total} done.")
+    note(f"{found.done} of {found.total} done.")
 
 
 @app.command()
@@ -70,7 +70,7 @@ def _print_mail(found: MailSettings, as_json: bool) -> None:
         print_facts(
             {
                 "Server": f"{found.host}, port {found.port}, {found.encryption}",
-                "Name there": found.user_name,
+                "User name": found.user_name,
                 "Password": "stored" if found.password_set else "none",
                 "Sender": found.sender,
                 "Last test": shown_time(found.tested_at) or "never",
@@ -78,20 +78,20 @@ def _print_mail(found: MailSettings, as_json: bool) -> None:
         )
 
 
-@mail.command("set")
-def set_mail(
-    host: Annotated[str | None, typer.Option(help="Mail server; empty: send no mail.")] = None,
+@mail.command("edit")
+def edit_mail(
+    host: Annotated[str | None, typer.Option(help="Mail server; empty to send no mail.")] = None,
     port: Annotated[int | None, typer.Option(help="Its port.")] = None,
     encryption: Annotated[str | None, typer.Option(help="starttls, tls or none.")] = None,
-    user_name: Annotated[str | None, typer.Option(help="Name to sign in with; empty: none.")] = None,
-    sender: Annotated[str | None, typer.Option(help="Address that mail comes from.")] = None,
+    user_name: Annotated[str | None, typer.Option(help="Name to sign in with; empty for none.")] = None,
+    sender: Annotated[str | None, typer.Option(help="Sender address.")] = None,
     password_stdin: Annotated[
         bool,
-        typer.Option("--password-stdin", help="Read the password from stdin; empty forgets it."),
+        typer.Option("--password-stdin", help="Read the password from standard input; empty removes it."),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Change the mail server. What is not given stays as it is."""
+    """Change the mail server. Options you leave out stay as they are."""
     client = connect()
     now = client.settings.mail()
     changed = client.settings.set_mail(
@@ -135,15 +135,15 @@ def show_registration(as_json: Json = False) -> None:
     )
 
 
-@registration.command("set")
-def set_registration(
+@registration.command("edit")
+def edit_registration(
     sign_up: Annotated[bool, typer.Option("--sign-up/--no-sign-up", help="Whether people may sign up.")],
     org: Annotated[
-        str | None, typer.Option(metavar="ORG", help="Where they belong; as it is if left out.")
+        str | None, typer.Option(metavar="ORG", help="Organisation they join. [unchanged]")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Let people sign up, or not. Who signs up waits for approval: corral user enable."""
+    """Allow or forbid sign-up. New accounts wait for approval: corral user enable."""
     client = connect()
     now = client.settings.registration()
     changed = client.settings.set_registration(

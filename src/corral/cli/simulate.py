@@ -25,46 +25,47 @@ def simulate(
         str,
         typer.Option(
             metavar="WORK",
-            help="A trace (file or folder), or 'synthetic', as synthetic:hours=24,load_percent=110.",
+            help="A trace (file or folder), or synthetic work: synthetic:hours=24,load_percent=110.",
         ),
     ] = "synthetic",
     nodes: Annotated[
         str | None,
         typer.Option(
             metavar="NODES",
-            help="As 8x8xH100-80GB, or a file; those of the trace if it has any, else 4x8xH100-80GB.",
+            help="8x8xH100-80GB, or a file. [those of the trace, or 4x8xH100-80GB]",
         ),
     ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(metavar="WORDS", help="As fixed or elastic,spreading,backfill; several are compared."),
+        typer.Option(metavar="WORDS", help="fixed, or elastic,spreading,backfill; repeat to compare."),
     ] = None,
     queues: Annotated[
         str | None,
-        typer.Option(metavar="GPUS", help="Guarantees, as vision=16,language=8; equal parts if not said."),
+        typer.Option(metavar="GPUS", help="Guarantees: vision=16,language=8. [equal parts]"),
     ] = None,
     first: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N workloads.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of made-up work and of failures.")] = 0,
-    gpus_per_node: Annotated[int, typer.Option(min=1, max=64, help="Where a trace counts nodes only.")] = 8,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for synthetic work and failures.")] = 0,
+    gpus_per_node: Annotated[
+        int, typer.Option(min=1, max=64, help="GPUs per node, where a trace counts only nodes.")
+    ] = 8,
     shrink: Annotated[
-        int, typer.Option(min=1, max=1000, help="Divide the nodes that a trace brings by this.")
+        int, typer.Option(min=1, max=1000, help="Divide the number of nodes of a trace by this.")
     ] = 1,
     limits: Annotated[
-        int, typer.Option(min=0, metavar="TIMES", help="Run-time limits, in times of the run time; 0: none.")
+        int,
+        typer.Option(min=0, metavar="TIMES", help="Time limit as a multiple of the run time; 0 for none."),
     ] = 0,
-    grace: Annotated[
-        int, typer.Option(min=0, help="Seconds between notice and end of what is evicted.")
-    ] = 30,
-    cycle: Annotated[int, typer.Option(min=1, help="Seconds between two cycles at least.")] = 10,
+    grace: Annotated[int, typer.Option(min=0, help="Seconds that evicted work gets to end.")] = 30,
+    cycle: Annotated[int, typer.Option(min=1, help="Least seconds between two scheduling cycles.")] = 10,
     lost_nodes: Annotated[
-        int, typer.Option(min=0, metavar="DAYS", help="Days until a node is lost, on average; 0: never.")
+        int, typer.Option(min=0, metavar="DAYS", help="Mean days until a node fails; 0 for never.")
     ] = 0,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Also write a report with charts.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Replay work on a simulated cluster and compare policies. Nothing real is started."""
+    """Replay work on a simulated cluster and compare policies. Nothing real starts."""
     from corral.cli.simulate_output import Progress, document, show
     from corral.engines.simulated import Faults
     from corral.replay.inputs import find_guarantees, find_work, with_limits

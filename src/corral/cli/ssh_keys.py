@@ -13,7 +13,7 @@ from corral.cli.names import one_of
 from corral.cli.output import print_json, print_table, say
 from corral.cli.refusals import CommandError
 
-app = new_app(help="SSH public keys: list, add, remove.")
+app = new_app(help="Manage your SSH public keys.")
 
 _LONGEST = 20_000
 
@@ -29,17 +29,17 @@ def list_keys(as_json: Json = False) -> None:
     print_table(
         ("Id", "Title", "Kind", "Fingerprint", "Added"),
         rows,
-        empty="You have no SSH keys. Add one: corral ssh-key add ~/.ssh/id_ed25519.pub",
+        empty="You have no SSH keys. Add one: corral ssh-key create ~/.ssh/id_ed25519.pub",
     )
 
 
 @app.command()
-def add(
+def create(
     file: Annotated[str, typer.Argument(help="Public key file, or - for standard input.")],
-    title: Annotated[str | None, typer.Option(help="Name of the key; its comment if left out.")] = None,
+    title: Annotated[str | None, typer.Option(help="Name of the key. [its comment]")] = None,
     as_json: Json = False,
 ) -> None:
-    """Add an SSH public key."""
+    """Add a public key to your account."""
     text = _read(file)
     words = text.split(maxsplit=2)
     named = title or (words[2].strip() if len(words) > 2 else Path(file).stem)
@@ -51,10 +51,10 @@ def add(
 
 
 @app.command()
-def remove(
+def delete(
     key: Annotated[str, typer.Argument(help="Id, title or fingerprint of the key.")], as_json: Json = False
 ) -> None:
-    """Remove an SSH public key."""
+    """Remove a public key from your account."""
     client = connect()
     found = one_of(client.ssh_keys.list(), "key", key, lambda each: (each.id, each.title, each.fingerprint))
     client.ssh_keys.remove(found.id)

@@ -19,21 +19,23 @@ _STOPPABLE = ("queued", "infeasible", "starting", "running", "suspending", "susp
 @app.command()
 def stop(
     workloads: Annotated[
-        list[str] | None, typer.Argument(metavar="WORK…", help="Ids, their beginnings, or names.")
+        list[str] | None, typer.Argument(metavar="WORK…", help="Names, ids or beginnings of ids.")
     ] = None,
-    all_mine: Annotated[bool, typer.Option("--all-mine", help="All your work that is not over.")] = False,
+    all_mine: Annotated[bool, typer.Option("--all-mine", help="All your running and waiting work.")] = False,
     sure: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Stop work: it is told to save and go, and ended after its grace. corral resume lets it run again."""
+    """Stop work: SIGTERM, then SIGKILL after its grace period. corral resume starts it again."""
     client = connect()
     if not all_mine:
         if not workloads:
-            raise CommandError("What is to be stopped?", remedy="Name it (corral ps), or use --all-mine.")
-        act_on(client, "stop", "is told to stop", find_workloads(client, workloads), as_json=as_json)
+            raise CommandError("Which work?", remedy="Name it (corral ps), or use --all-mine.")
+        act_on(client, "stop", "is stopping", find_workloads(client, workloads), as_json=as_json)
         return
     if workloads:
-        raise CommandError("--all-mine is all of yours.", remedy="Name some, or use --all-mine alone.")
+        raise CommandError(
+            "--all-mine already names all your work.", remedy="Name some, or use --all-mine alone."
+        )
     mine = [each.id for each in client.workloads.list(states=_STOPPABLE, user_id=client.me.get().id)]
     if not mine:
         if as_json:
@@ -42,4 +44,4 @@ def stop(
             say("Nothing of yours runs or waits.")
         return
     confirm(f"Stop all {len(mine)} of your workloads?", sure)
-    act_on(client, "stop", "is told to stop", mine, as_json=as_json)
+    act_on(client, "stop", "is stopping", mine, as_json=as_json)

@@ -8,5 +8,5 @@ app = new_app()
 
 @app.command()
 def suspend(workloads: Works, as_json: Json = False) -> None:
-    """Suspend work: it gives its place back, and keeps what it has saved."""
+    """Suspend work: it frees what it holds and keeps its files."""
     act("suspend", "is told to suspend", workloads, as_json=as_json)

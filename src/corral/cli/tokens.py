@@ -10,12 +10,12 @@ from corral.cli.frame import Json, new_app
 from corral.cli.names import one_of
 from corral.cli.output import print_json, print_table, say
 
-app = new_app(help="Personal access tokens: list, create, revoke.")
+app = new_app(help="Manage your personal access tokens.")
 
 
 @app.command("list")
 def list_tokens(as_json: Json = False) -> None:
-    """List your tokens. Their secrets were shown once and are stored nowhere."""
+    """List your tokens. Corral does not keep their secrets."""
     tokens = list(connect().tokens.list())
     if as_json:
         print_json(encode(tokens))
@@ -31,9 +31,9 @@ def list_tokens(as_json: Json = False) -> None:
         for each in tokens
     )
     print_table(
-        ("Id", "Name", "Scopes", "Ends", "Last used"),
+        ("Id", "Name", "Scopes", "Expires", "Last used"),
         rows,
-        empty="You have no tokens. Make one: corral token create NAME",
+        empty="You have no tokens. Create one: corral token create NAME",
     )
 
 
@@ -45,33 +45,33 @@ def create(
         typer.Option(
             metavar="SCOPE",
             help="What it may do: a permission, or account.read to see your account (ps and top need it); "
-            "repeat it. All you may, if left out.",
+            "repeatable. [everything you may do]",
         ),
     ] = None,
     until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="End: 30d, 2026-12-31. 90 days if left out.")
+        str | None, typer.Option(metavar="TIME", help="When it expires: 30d, 2026-12-31. [90d]")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a token. Its secret is shown this once."""
+    """Create a token and show its secret, once."""
     expires_at = instant(until, "--until", future=True)
     created = connect().tokens.create(name, scope or ["*"], expires_at)
     if as_json:
         print_json(encode(created))
         return
     say(created.secret)
-    say(f"Shown once. It ends on {shown_time(created.token.expires_at)}.")
+    say(f"This secret is not shown again. It expires on {shown_time(created.token.expires_at)}.")
 
 
 @app.command()
-def revoke(
+def delete(
     token: Annotated[str, typer.Argument(help="Id or name of the token.")], as_json: Json = False
 ) -> None:
-    """Revoke a token. It stops working at once."""
+    """Revoke a token at once."""
     client = connect()
     found = one_of(client.tokens.list(), "token", token, lambda each: (each.id, each.name))
     client.tokens.revoke(found.id)
     if as_json:
         print_json(encode(found))
     else:
-        say(f"Token {found.name} no longer works.")
+        say(f"Revoked the token {found.name}.")

@@ -11,8 +11,8 @@ from corral_sdk.models import Workload
 
 from corral.cli.connection import connect
 from corral.cli.frame import Json, new_app
-from corral.cli.output import clear_screen, print_json, print_table, say
-from corral.cli.work_words import SIMULATED, short_ids, since_words, size_words
+from corral.cli.output import clear_screen, note, print_json, print_table
+from corral.cli.work_words import SIMULATED, rate_words, short_ids, since_words, size_words
 
 app = new_app()
 
@@ -32,11 +32,11 @@ _MIB = 1024 * 1024
 
 @app.command()
 def top(
-    everyone: Annotated[bool, typer.Option("--everyone", help="Of all whose work you may see.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Again and again, until Ctrl-C.")] = False,
+    everyone: Annotated[bool, typer.Option("--everyone", help="Everyone whose work you may see.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Refresh until Ctrl-C.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what running work uses: cores, memory and GPUs, of how much it was given."""
+    """Show how much of its CPU, memory and GPUs running work uses."""
     client = connect()
     whose = None if everyone else client.me.get().id
     while True:
@@ -63,7 +63,7 @@ def top(
             rows = [[ids[each.id], *_row(each, now, everyone=everyone)] for each, now in used]
             print_table(columns, rows, empty="Nothing runs. What waits: corral ps", whole=("Id", "Runs"))
             if any(each.simulated for each, _ in used):
-                say(SIMULATED)
+                note(SIMULATED)
         if not watch:
             return
         try:
@@ -91,8 +91,8 @@ def _row(work: Workload, used: dict[str, float | None], *, everyone: bool) -> li
         f"{cores or '-'} of {given.cpu_milli * work.replicas / 1000:g}",
         f"{size or '-'} of {size_words(given.memory_mib * work.replicas)}",
         *_gpu(work, used),
-        _rate(used["received_bytes_per_second"]),
-        _rate(used["sent_bytes_per_second"]),
+        rate_words(used["received_bytes_per_second"]),
+        rate_words(used["sent_bytes_per_second"]),
         since_words(work.started_at),
     ]
 
@@ -103,12 +103,3 @@ def _gpu(work: Workload, used: dict[str, float | None]) -> tuple[str, str]:
         return "", ""
     busy, memory = used["gpu_busy_percent"], used["gpu_memory_mib"]
     return "-" if busy is None else f"{busy:.0f} %", "-" if memory is None else size_words(round(memory))
-
-
-def _rate(bytes_per_second: float | None) -> str:
-    if bytes_per_second is None:
-        return "-"
-    for unit, size in (("MB/s", 1_000_000), ("kB/s", 1000)):
-        if bytes_per_second >= size:
-            return f"{bytes_per_second / size:.1f} {unit}"
-    return f"{bytes_per_second:.0f} B/s"

@@ -59,6 +59,18 @@ def up(
     deleted_work_days: Annotated[
         str | None, _flag("Records of deleted work are kept so long (30).", "DAYS")
     ] = None,
+    max_workloads_per_user: Annotated[str | None, _flag("Most workloads of one person.", "NUMBER")] = None,
+    max_tokens_per_user: Annotated[str | None, _flag("Most access tokens.", "NUMBER")] = None,
+    max_ssh_keys_per_user: Annotated[str | None, _flag("Most SSH keys.", "NUMBER")] = None,
+    max_sessions_per_user: Annotated[str | None, _flag("Most login sessions.", "NUMBER")] = None,
+    max_open_invitations_per_user: Annotated[str | None, _flag("Most open invitations.", "NUMBER")] = None,
+    max_changes_per_user_and_hour: Annotated[str | None, _flag("Most changes in an hour.", "NUMBER")] = None,
+    max_kept_answers_per_user: Annotated[str | None, _flag("Most kept answers.", "NUMBER")] = None,
+    max_uploads_per_user: Annotated[str | None, _flag("Most uploads.", "NUMBER")] = None,
+    max_runtimes_per_user: Annotated[str | None, _flag("Most runtimes.", "NUMBER")] = None,
+    max_secrets_per_user: Annotated[str | None, _flag("Most secrets.", "NUMBER")] = None,
+    max_metric_series_per_user: Annotated[str | None, _flag("Most metric series.", "NUMBER")] = None,
+    max_metric_points_per_user: Annotated[str | None, _flag("Most metric points.", "NUMBER")] = None,
     package_index: Annotated[str | None, _flag("Where runtimes are built from (PyPI).", "URL")] = None,
     upload_mib: Annotated[str | None, _flag("Largest working directory, packed (512).", "MIB")] = None,
     home_mib: Annotated[str | None, _flag("How much a home may hold (51200).", "MIB")] = None,

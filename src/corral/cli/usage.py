@@ -9,11 +9,11 @@ from corral_sdk.models import UsageSum
 from corral.cli.connection import connect, instant, shown_time
 from corral.cli.frame import Json, new_app
 from corral.cli.names import find_organisation, find_user, is_id
-from corral.cli.output import bytes_output, print_json, print_table, say
+from corral.cli.output import bytes_output, note, print_json, print_table
 from corral.cli.queue_changes import find_queue
 from corral.cli.work_names import find_workload
 
-app = new_app(help="Who used how much: GPUs, cores and memory by the hour.")
+app = new_app(help="Show GPU, CPU and memory use by person or organisation.")
 
 # What people count in, and how many amount-seconds make one of it.
 _UNITS = {
@@ -26,14 +26,14 @@ _UNITS = {
 @app.command("usage")
 def show_usage(
     user: Annotated[
-        str | None, typer.Option(metavar="USER", help="Of this person: id, name or display name.")
+        str | None, typer.Option(metavar="USER", help="This person: name, display name or id.")
     ] = None,
-    org: Annotated[
-        str | None, typer.Option(metavar="ORG", help="Of this organisation and all below it.")
-    ] = None,
+    org: Annotated[str | None, typer.Option(metavar="ORG", help="This organisation and below.")] = None,
     queue: Annotated[str | None, typer.Option(metavar="QUEUE", help="ORG, ORG@USER or id.")] = None,
-    workload: Annotated[str | None, typer.Option(metavar="WORK", help="Id, its beginning, or name.")] = None,
-    everyone: Annotated[bool, typer.Option("--all", help="Of everyone whose usage you may see.")] = False,
+    workload: Annotated[
+        str | None, typer.Option(metavar="WORK", help="Name, id or the beginning of an id.")
+    ] = None,
+    everyone: Annotated[bool, typer.Option("--everyone", help="Everyone whose usage you may see.")] = False,
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="From then on: 2026-11-15, 12h, 7d. [30 days]")
     ] = None,
@@ -45,7 +45,7 @@ def show_usage(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV for spreadsheets.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what was used. Without USER, ORG, queue, workload or --all: by you."""
+    """Show usage: yours, unless --user, --org, --queue, --workload or --everyone says otherwise."""
     client = connect()
     whose: dict[str, Any] = {
         "user": find_user(client, user).id if user else None,
@@ -74,10 +74,10 @@ def show_usage(
         ]
         for each in sums.items
     ]
-    empty = "Nothing was used in that time. --since looks further back, --all at everyone."
+    empty = "Nothing was used in that time. For more: --since 90d, --everyone."
     print_table([*columns, "Amount", "Unit", "Model", "Outcome"], rows, empty=empty)
     if any(each.outcome == "lost" for each in sums.items):
-        say("lost: work that an eviction undid; it is charged to nobody.")
+        note("lost: work that an eviction undid; it is charged to nobody.")
 
 
 def _queue_id(client: Client, text: str) -> str:

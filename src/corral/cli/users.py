@@ -4,38 +4,35 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from corral_sdk import encode
+from corral_sdk import UNCHANGED, encode
 from corral_sdk.models import ImportResult, User
 
-from corral.cli import join_codes
-from corral.cli.connection import connect, instant, shown_time
-from corral.cli.frame import Json, new_app
-from corral.cli.names import find_organisation, find_role, find_user, is_id
+from corral.cli import invitations, join_codes
+from corral.cli.connection import ask_name, connect, instant, shown_time
+from corral.cli.frame import Json, Yes, new_app, require_change
+from corral.cli.names import find_organisation, find_role, find_user
 from corral.cli.output import print_facts, print_json, print_table, say
 from corral.cli.refusals import CommandError
 
-app = new_app(help="People: list, create, import, invite, grant, disable.")
+app = new_app(help="Manage people, their roles, invitations and join codes.")
+app.add_typer(invitations.app, name="invitation")
 app.add_typer(join_codes.app, name="join-code")
 
 _User = Annotated[str, typer.Argument(metavar="USER", help="Id, name or display name.")]
 _Role = Annotated[str, typer.Option("--role", metavar="ROLE", help="Id, name or key of the role.")]
-_Org = Annotated[
-    str | None, typer.Option("--org", metavar="ORG", help="Id, name or path; the topmost one if left out.")
-]
+_Org = Annotated[str | None, typer.Option("--org", metavar="ORG", help="Name, path or id. [the top]")]
 
 
 @app.command("list")
 def list_users(
-    org: Annotated[
-        str | None, typer.Option(metavar="ORG", help="Only of this organisation and below.")
-    ] = None,
-    role: Annotated[str | None, typer.Option(metavar="ROLE", help="Only holders of this role.")] = None,
+    org: Annotated[str | None, typer.Option(metavar="ORG", help="Only this organisation and below.")] = None,
+    role: Annotated[str | None, typer.Option(metavar="ROLE", help="Only people with this role.")] = None,
     state: Annotated[str | None, typer.Option(metavar="STATE", help="active, disabled or pending.")] = None,
     search: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Part of name, display name or mail.")
     ] = None,
     sort: Annotated[
-        str | None, typer.Option(metavar="FIELD", help="Field to sort by; - before it: descending.")
+        str | None, typer.Option(metavar="FIELD", help="Sort by this field; -FIELD for descending.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -67,7 +64,9 @@ def list_users(
     )
     columns = ("Name", "Display name", "State", "Organisations", "Roles", "Priority", "Last seen")
     print_table(
-        columns, rows, empty="Nobody fits. corral user create and corral user invite bring people in."
+        columns,
+        rows,
+        empty="Nobody matches. Bring people in: corral user create, corral user invitation create",
     )
 
 
@@ -101,15 +100,15 @@ def show(user: _User, as_json: Json = False) -> None:
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(help="Name for signing in: lower-case letters, digits, . _ -")],
-    display_name: Annotated[str | None, typer.Option(help="Name as people read it.")] = None,
+    name: Annotated[str, typer.Argument(help="Sign-in name: lower-case letters, digits, . _ -")],
+    display_name: Annotated[str | None, typer.Option(help="Full name. [NAME]")] = None,
     mail: Annotated[str | None, typer.Option(help="Mail address.")] = None,
     org: _Org = None,
     role: _Role = "user",
     priority: Annotated[int, typer.Option(help="1 to 5; 5 goes first.")] = 1,
     as_json: Json = False,
 ) -> None:
-    """Create a person. The one-time login link is for handing over; they choose a password with it."""
+    """Create an account and print a one-time login link, with which its owner sets a password."""
     client = connect()
     organisation = find_organisation(client, org)
     made = client.users.create(
@@ -124,7 +123,9 @@ def create(
         print_json(encode(made))
         return
     say(f"Created {made.user.name} in {organisation.name}.")
-    say(f"Login link, until {shown_time(made.login_link.expires_at)}:")
+    if made.notice:
+        say(made.notice)
+    say(f"Login link, valid until {shown_time(made.login_link.expires_at)}:")
     say(made.login_link.url)
 
 
@@ -133,10 +134,12 @@ def import_people(
     file: Annotated[Path, typer.Argument(help="CSV with a header: name, display_name, mail, priority.")],
     org: _Org = None,
     role: _Role = "user",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Create people from a CSV file."""
+    """Create accounts from a CSV file."""
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -173,6 +176,8 @@ def _print_import(result: ImportResult, organisation: str) -> None:
         say(f"Dry run, nothing was changed: {would}, {problems}")
     else:
         say(f"{result.created} created, {result.added} added to {organisation}, {problems}")
+    if result.notice:
+        say(result.notice)
 
 
 def _change_state(user: str, state: str, said: str, as_json: bool) -> None:
@@ -196,24 +201,46 @@ def enable(user: _User, as_json: Json = False) -> None:
 
 @app.command()
 def disable(user: _User, as_json: Json = False) -> None:
-    """Disable an account; nothing is deleted.
-
-    Sessions end and tokens stop working at once.
-    """
+    """Disable an account: sessions end and tokens stop working at once. Nothing is deleted."""
     _change_state(user, "disabled", "{name} can no longer sign in; sessions and tokens have ended.", as_json)
 
 
-@app.command("set-priority")
-def set_priority(
+@app.command()
+def edit(
     user: _User,
-    priority: Annotated[int, typer.Argument(help="1 to 5; 5 goes first.")],
+    display_name: Annotated[str | None, typer.Option(help="New display name.")] = None,
+    mail: Annotated[str | None, typer.Option(help="New mail address; empty for none.")] = None,
+    priority: Annotated[int | None, typer.Option(help="1 to 5; 5 goes first.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Set someone's priority in queues."""
+    """Change someone's display name, mail address or priority."""
+    require_change(display_name, mail, priority, options="--display-name, --mail, --priority")
     client = connect()
     found = find_user(client, user)
-    changed = client.users.update(found.id, priority=priority, generation=found.generation)
-    _answer(changed, f"{{name}} now has priority {changed.priority}.", as_json)
+    changed = client.users.update(
+        found.id,
+        display_name=UNCHANGED if display_name is None else display_name,
+        mail=UNCHANGED if mail is None else mail or None,
+        priority=UNCHANGED if priority is None else priority,
+        generation=found.generation,
+    )
+    _answer(changed, "Changed {name}.", as_json)
+
+
+@app.command()
+def delete(user: _User, yes: Yes = False, as_json: Json = False) -> None:
+    """Delete someone's account. Usage and the audit log keep their name.
+
+    Their work has to be over. To keep someone out for a while: corral user disable.
+    """
+    client = connect()
+    found = find_user(client, user)
+    ask_name("the account", found.name, yes)
+    client.users.delete(found.id, generation=found.generation)
+    if as_json:
+        print_json(encode(found))
+    else:
+        say(f"Deleted {found.name}.")
 
 
 @app.command()
@@ -222,11 +249,11 @@ def grant(
     role: Annotated[str, typer.Argument(metavar="ROLE", help="Id, name or key of the role.")],
     org: _Org = None,
     until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="End: 30d, 2026-12-31. Open if left out.")
+        str | None, typer.Option(metavar="TIME", help="When it ends: 30d, 2026-12-31. [never, or with yours]")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Give someone a role, on an organisation and below."""
+    """Give someone a role in an organisation and everything below it."""
     client = connect()
     found, organisation = find_user(client, user), find_organisation(client, org)
     wanted = find_role(client, role, organisation)
@@ -240,6 +267,8 @@ def grant(
         print_json(encode(changed))
     else:
         say(f"{found.name} is now {wanted.name} on {organisation.name}.")
+        if changed.notice:
+            say(changed.notice)
 
 
 @app.command()
@@ -249,7 +278,7 @@ def revoke(
         str, typer.Argument(metavar="ROLE", help="Id, name or key of the role, or id of the grant.")
     ],
     org: Annotated[
-        str | None, typer.Option(metavar="ORG", help="Where, if it is held in several places.")
+        str | None, typer.Option(metavar="ORG", help="Where, if they have it in several organisations.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -278,19 +307,19 @@ def revoke(
 
 @app.command("login-link")
 def login_link(user: _User, as_json: Json = False) -> None:
-    """Make a one-time login link for someone."""
+    """Create a one-time login link for someone."""
     client = connect()
     made = client.users.login_link(find_user(client, user).id)
     if as_json:
         print_json(encode(made))
         return
     say(made.url)
-    say(f"It works once, until {shown_time(made.expires_at)}.")
+    say(f"It works once and expires on {shown_time(made.expires_at)}.")
 
 
 @app.command("sign-out")
 def sign_out(user: _User, as_json: Json = False) -> None:
-    """End all login sessions of someone."""
+    """End all login sessions of a person."""
     client = connect()
     found = find_user(client, user)
     ended = client.users.revoke_sessions(found.id)
@@ -298,75 +327,3 @@ def sign_out(user: _User, as_json: Json = False) -> None:
         print_json({"id": found.id, "name": found.name, "revoked": ended})
     else:
         say(f"{ended} sessions of {found.name} have ended.")
-
-
-@app.command()
-def invite(
-    mail: Annotated[str | None, typer.Option(help="Where to send it, if mail is set up.")] = None,
-    org: _Org = None,
-    role: _Role = "user",
-    hours: Annotated[int, typer.Option(help="How long it works.")] = 168,
-    as_json: Json = False,
-) -> None:
-    """Make an invitation for one person. The link works without a mail server."""
-    client = connect()
-    organisation = find_organisation(client, org)
-    made = client.invitations.create(
-        organisation_id=organisation.id,
-        role_id=find_role(client, role, organisation).id,
-        mail=mail,
-        expires_in_hours=hours,
-    )
-    if as_json:
-        print_json(encode(made))
-        return
-    say(f"Invitation to {organisation.name}, until {shown_time(made.invitation.expires_at)}:")
-    say(made.url)
-    if made.invitation.mailed_at:
-        say(f"Sent to {made.invitation.mail}.")
-    elif made.mail_problem:
-        say(f"No mail was sent: {made.mail_problem}")
-
-
-@app.command()
-def invitations(as_json: Json = False) -> None:
-    """List open invitations."""
-    every = list(connect().invitations.list())
-    if as_json:
-        print_json(encode(every))
-        return
-    rows = (
-        (
-            each.id,
-            each.mail,
-            each.organisation_name,
-            each.role_name,
-            each.invited_by,
-            shown_time(each.expires_at),
-        )
-        for each in every
-    )
-    columns = ("Id", "Mail", "Organisation", "Role", "Invited by", "Until")
-    print_table(columns, rows, empty="No invitation is open. Make one: corral user invite")
-
-
-@app.command("revoke-invitation")
-def revoke_invitation(
-    invitation: Annotated[str, typer.Argument(help="Id of the invitation, or its mail address.")],
-    as_json: Json = False,
-) -> None:
-    """Take an invitation back. Its link stops working at once."""
-    client = connect()
-    if not is_id(invitation, "i"):
-        fitting = [each.id for each in client.invitations.list() if each.mail == invitation]
-        if len(fitting) != 1:
-            raise CommandError(
-                f"{len(fitting)} open invitations are for {invitation!r}.",
-                remedy="See: corral user invitations",
-            )
-        invitation = fitting[0]
-    client.invitations.revoke(invitation)
-    if as_json:
-        print_json({"id": invitation})
-    else:
-        say("The invitation no longer works.")

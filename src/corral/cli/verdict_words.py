@@ -7,6 +7,8 @@ from corral.cli.output import print_json, say
 
 __all__ = ["print_verdict", "verdict_line"]
 
+_CHOSEN = " It would go there."
+
 
 def verdict_line(verdict: Verdict) -> str:
     """In one line: why, at which place, and when it will probably start."""
@@ -26,6 +28,9 @@ def print_verdict(verdict: Verdict, *, as_json: bool) -> None:
     for detail in verdict.details:
         say(f"  {detail}")
     if verdict.takes_from:
-        say(f"  It takes back its share from {', '.join(verdict.takes_from)}.")
+        say(f"  It takes the place of {', '.join(verdict.takes_from)}.")
+    if len(verdict.zones) > 1:
+        for zone in verdict.zones:
+            say(f"  {zone.zone_name}: {zone.sentence}{_CHOSEN if zone.zone_id == verdict.zone_id else ''}")
     for help_ in verdict.helps:
         say(f"  {help_.sentence}")

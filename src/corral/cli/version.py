@@ -11,7 +11,7 @@ app = new_app()
 
 @app.command()
 def version(as_json: Json = False) -> None:
-    """Show the version of Corral and of the Python that runs it."""
+    """Show the versions of Corral and Python."""
     if as_json:
         print_json({"corral": __version__, "python": platform.python_version()})
     else:

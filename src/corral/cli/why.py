@@ -16,10 +16,10 @@ app = new_app()
 
 @app.command()
 def why(
-    workload: Annotated[str, typer.Argument(metavar="WORK", help="Id, its beginning, or name.")],
+    workload: Annotated[str, typer.Argument(metavar="WORK", help="Name, id or the beginning of an id.")],
     as_json: Json = False,
 ) -> None:
-    """Say why work waits, when it will probably start and what would help; else, why it is as it is."""
+    """Explain why work waits, when it will probably start and what would help."""
     client = connect()
     seen = client.workloads.get(find_workload(client, workload))
     if is_unplaced(seen) and seen.wanted == "run":

@@ -10,7 +10,7 @@ from corral.cli.connection import shown_time
 from corral.cli.names import is_id
 from corral.cli.refusals import CommandError, UnclearError
 
-__all__ = ["find_workload", "find_workloads"]
+__all__ = ["find_workload", "find_workloads", "named_workloads"]
 
 MOST_LISTED = 10
 _PREFIX = re.compile(r"w[0-9a-hjkmnp-tv-z]{3,21}")
@@ -38,6 +38,10 @@ def find_workload(client: Client, text: str) -> str:
             remedy="List yours: corral ps --all. An id, its beginning or a name will do.",
         )
     raise UnclearError("workload", text, _listed(found))
+
+
+def named_workloads(client: Client, text: str) -> list[Workload]:
+    return [each for each in client.workloads.list(search=text) if each.name == text] if text else []
 
 
 def _listed(found: Sequence[Workload]) -> list[str]:

@@ -1,4 +1,4 @@
-"""How workloads are told of in a few words: what they need, how long ago, with what they ended."""
+"""Workloads in a few words: what they need, how old they are, how they ended."""
 
 import sys
 from collections.abc import Sequence
@@ -7,12 +7,14 @@ from itertools import pairwise
 
 from corral_sdk.models import Resources, Waiting, Workload, WorkloadDetail
 
+from corral.core.durations import duration_words
+
 __all__ = [
     "SIMULATED",
-    "duration_words",
     "exit_code_of",
     "is_unplaced",
     "needs_words",
+    "rate_words",
     "short_ids",
     "since_words",
     "size_words",
@@ -66,17 +68,18 @@ def size_words(mib: int) -> str:
     return f"{mib / 1024:.4g} GiB" if mib >= 1024 else f"{mib} MiB"
 
 
+def rate_words(bytes_per_second: float | None) -> str:
+    if bytes_per_second is None:
+        return "-"
+    for unit, size in (("MB/s", 1_000_000), ("kB/s", 1000)):
+        if bytes_per_second >= size:
+            return f"{bytes_per_second / size:.1f} {unit}"
+    return f"{bytes_per_second:.0f} B/s"
+
+
 def since_words(time: datetime | None) -> str:
     """How long ago: `12 s`, `3 min`, `2 h`, `5 d`."""
-    return "" if time is None else duration_words((datetime.now(UTC) - time).total_seconds())
-
-
-def duration_words(seconds: float) -> str:
-    whole = max(0, int(seconds))
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
-        if whole >= 2 * length or (whole >= length and unit != "d"):
-            return f"{whole // length} {unit}"
-    return f"{whole} s"
+    return "" if time is None else duration_words((datetime.now(UTC) - time).total_seconds(), units=1)
 
 
 def exit_code_of(workload: WorkloadDetail) -> int:

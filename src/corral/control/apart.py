@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Concatenate, ParamSpec
 
-from corral.control.leases import LeaseLost
 from corral.control.troubles import Key
 from corral.core.steps import Step
 from corral.store.database import Transaction, concerns_everybody
+from corral.store.leadership import LeadershipLost
 
 P = ParamSpec("P")
 
@@ -49,5 +49,5 @@ class Apart:
 
 
 def is_of_one(error: Exception) -> bool:
-    """Whether an error can be that of a single workload: not of the lease, and not of the database."""
-    return not isinstance(error, LeaseLost) and not concerns_everybody(error)
+    """Whether an error can be that of a single workload: not of the leadership, and not of the database."""
+    return not isinstance(error, LeadershipLost) and not concerns_everybody(error)

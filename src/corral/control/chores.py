@@ -7,12 +7,12 @@ from functools import partial
 from typing import TypeVar
 
 from corral.api.once import forget_old_answers
-from corral.control.leases import LeaseLost
 from corral.control.loop import Done, Loop
 from corral.control.term import Term
 from corral.events.retention import forget_old_events
 from corral.identity import expiry
 from corral.store.database import Database, Transaction
+from corral.store.leadership import LeadershipLost
 
 PERIOD_SECONDS = 60.0
 FLUSH_SECONDS = 30.0
@@ -73,7 +73,7 @@ def _raise_all(results: Sequence[T | BaseException]) -> list[T]:
     """The results, or every failure among them at once."""
     failures = [one for one in results if isinstance(one, BaseException)]
     for one in failures:
-        if isinstance(one, LeaseLost) or not isinstance(one, Exception):
+        if isinstance(one, LeadershipLost) or not isinstance(one, Exception):
             raise one
     if failures:
         raise ExceptionGroup("some chores failed", [one for one in failures if isinstance(one, Exception)])

@@ -5,28 +5,32 @@ meanwhile is left alone and comes back in the next cycle. A gang is one entry.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import delete, insert, select
 
+from corral.control.apart import Apart
 from corral.control.feed import Known
 from corral.core.devices import DeviceUse, slice_milli
 from corral.core.holds import Claim
-from corral.core.plans import Eviction, Infeasible, Placement, Plan
+from corral.core.plans import Eviction, Infeasible, Placement, Plan, Reservation
 from corral.core.resources import WHOLE_DEVICE_MILLI, Resource
-from corral.scheduling.snapshot import write_value
+from corral.core.steps import Step
+from corral.scheduling.validate.snapshot import write_value
 from corral.store.database import Transaction
+from corral.store.piecewise import read_piecewise
+from corral.store.schema import JsonObject, any_of
 from corral.usage import ledger
 from corral.usage.clock import Reading
+from corral.workloads.expectations import note
 from corral.workloads.machine import FoundFeasible, FoundInfeasible, Granted, Taken, may_start
 from corral.workloads.reasons import infeasible_facts
 from corral.workloads.records import Grant, Loaded, apply_all, load, open_attempts
 from corral.workloads.runs import run_name
 from corral.workloads.snapshot import replica_name, replica_number
-from corral.workloads.states import WAITING
 from corral.workloads.steps import read_rows
 from corral.workloads.tables import claim, verdict, workload
 
@@ -46,28 +50,76 @@ class Committed:
         return self.started + self.taken + self.left + self.back
 
 
-def commit(transaction: Transaction, zone_id: str, plan: Plan, known: Known, reading: Reading) -> Committed:
-    """Places and evictions first, then what the next cycle and people who wait should know."""
+def commit(
+    transaction: Transaction,
+    zone_id: str,
+    plan: Plan,
+    known: Known,
+    reading: Reading,
+    apart: Apart | None = None,
+) -> Committed:
+    """Places and evictions first, then what the next cycle and people who wait should know.
+
+    What fails for one workload is `apart`.
+    """
+    apart = apart or Apart()
     placed = _by_workload(plan.placements)
     taken = _by_workload(plan.evictions)
     infeasible = {each.workload: each for each in plan.infeasible}
-    loaded = load(transaction, [*placed, *taken, *infeasible, *plan.feasible])
+    loaded = _load(transaction, {*placed, *taken, *infeasible, *plan.feasible}, apart)
     going = [name for name in sorted(taken) if _is_as_planned(loaded, name, known)]
-    _take(transaction, [(loaded[name], taken[name][0]) for name in going])
+    going = _each(
+        transaction, apart, going, lambda names: _take(transaction, [(loaded[n], taken[n][0]) for n in names])
+    )
     coming = [
         name
         for name in sorted(placed)
         if _is_as_planned(loaded, name, known) and may_start(loaded[name].life)
     ]
-    _place(transaction, [(loaded[name], placed[name]) for name in coming], known, reading)
+    coming = _each(
+        transaction,
+        apart,
+        coming,
+        lambda names: _place(transaction, [(loaded[n], placed[n]) for n in names], known, reading),
+    )
     left = [name for name in sorted(infeasible) if _is_as_planned(loaded, name, known)]
+    left = _each(
+        transaction,
+        apart,
+        left,
+        lambda names: _leave(transaction, [(loaded[n], infeasible[n]) for n in names]),
+    )
     back = [name for name in plan.feasible if _is_as_planned(loaded, name, known)]
-    _move(transaction, [(loaded[name], infeasible[name]) for name in left], [loaded[name] for name in back])
-    _keep_claims(transaction, zone_id, plan)
-    _tell_the_waiting(transaction, plan, placed)
+    back = _each(transaction, apart, back, lambda names: _return(transaction, [loaded[n] for n in names]))
+    _keep_claims(transaction, zone_id, plan, apart)
+    _tell_the_waiting(transaction, plan, placed, apart)
     named = len(taken) + len(placed) + len(infeasible) + len(plan.feasible)
     refused = named - len(going) - len(coming) - len(left) - len(back)
     return Committed(len(coming), len(going), len(left), len(back), refused)
+
+
+def _load(transaction: Transaction, names: set[str], apart: Apart) -> dict[str, Loaded]:
+    if not apart.careful:
+        return load(transaction, sorted(names))
+    found: dict[str, Loaded] = {}
+    _each(transaction, apart, sorted(names), lambda some: found.update(load(transaction, some)))
+    return found
+
+
+def _each(
+    transaction: Transaction,
+    apart: Apart,
+    names: Sequence[str],
+    work: Callable[[Sequence[str]], None],
+    step: Step = Step.PLAN,
+) -> list[str]:
+    """All together, or each by itself; returns those for which it went well."""
+    if not apart.careful:
+        work(names)
+        return list(names)
+    for name in names:
+        apart.do(transaction, (name, step), lambda _, one: work([one]), name)
+    return [name for name in names if (name, step) not in apart.failed]
 
 
 def _is_as_planned(loaded: dict[str, Loaded], name: str, known: Known) -> bool:
@@ -80,7 +132,10 @@ def _take(transaction: Transaction, taken: Sequence[tuple[Loaded, Eviction]]) ->
     apply_all(
         transaction,
         [
-            (loaded, Taken(each.rule, each.for_workload, names.get(each.for_workload or "")))
+            (
+                loaded,
+                Taken(each.rule, each.for_workload, names.get(each.for_workload or ""), each.entitlement),
+            )
             for loaded, each in taken
         ],
     )
@@ -103,13 +158,15 @@ def _place(
     ledger.open_all(transaction, entries, reading)
 
 
-def _move(
-    transaction: Transaction, left: Sequence[tuple[Loaded, Infeasible]], back: Sequence[Loaded]
-) -> None:
-    """Out of the line, and into it again; in a table of what waits, neither has a reason of its own."""
+def _leave(transaction: Transaction, left: Sequence[tuple[Loaded, Infeasible]]) -> None:
+    """Out of the line; in a table of what waits, it has no reason of its own any more."""
     found = [(loaded, FoundInfeasible(infeasible_facts(each, loaded.row.queue_id))) for loaded, each in left]
-    apply_all(transaction, [*found, *((loaded, FoundFeasible()) for loaded in back)])
+    apply_all(transaction, found)
     _forget_verdicts(transaction, [loaded.row.id for loaded, _ in left])
+
+
+def _return(transaction: Transaction, back: Sequence[Loaded]) -> None:
+    apply_all(transaction, [(loaded, FoundFeasible()) for loaded in back])
 
 
 def _forget_verdicts(transaction: Transaction, ids: Sequence[str]) -> None:
@@ -172,58 +229,93 @@ def _milli(known: Known, node: str, use: DeviceUse) -> int:
     return slice_milli(use.memory_mib, use.compute_percent, device.memory_mib)
 
 
-def _keep_claims(transaction: Transaction, zone_id: str, plan: Plan) -> None:
+def _keep_claims(transaction: Transaction, zone_id: str, plan: Plan, apart: Apart) -> None:
     """Promises and reservations are rows: the next cycle renews or drops them, whoever plans it."""
     wanted = [Claim(each.workload, each.replica, each.node) for each in plan.promises]
     wanted += [Claim(each.workload, each.replica, each.node, each.at) for each in plan.reservations]
-    rows = transaction.rows(select(claim).where(claim.c.zone_id == zone_id))
-    stored = {
+    unique = {(each.workload, each.replica): each for each in wanted}
+    stored = _stored_claims(transaction, zone_id)
+    if not apart.careful and stored == set(unique.values()):
+        return
+    _expect(transaction, stored, plan.reservations, apart)
+    transaction.run(delete(claim).where(claim.c.zone_id == zone_id))
+    by_workload = _by_workload(unique.values())
+
+    def add(names: Sequence[str]) -> None:
+        rows = [_claim_row(each, zone_id) for name in names for each in by_workload[name]]
+        if rows:
+            transaction.run(insert(claim), rows)
+
+    _each(transaction, apart, sorted(by_workload), add)
+
+
+def _expect(
+    transaction: Transaction, stored: set[Claim], reserved: Sequence[Reservation], apart: Apart
+) -> None:
+    """A reservation says when its workload is to start, as lists show it; the first one is remembered."""
+    known = {each.workload for each in stored if each.at is not None}
+    starts: dict[str, int] = {}
+    for each in reserved:
+        if each.workload not in known:
+            starts[each.workload] = max(each.at, starts.get(each.workload, each.at))
+
+    def expect(names: Sequence[str]) -> None:
+        rows = transaction.rows(_ATTEMPTS, {"ids": json.dumps(list(names))}) if names else ()
+        note(
+            transaction,
+            {(row.id, row.attempt + 1): datetime.fromtimestamp(starts[row.id], UTC) for row in rows},
+        )
+
+    _each(transaction, apart, sorted(starts), expect, Step.EXPLAIN)
+
+
+def _stored_claims(transaction: Transaction, zone_id: str) -> set[Claim]:
+    return {
         Claim(
             row.workload_id,
             replica_name(row.workload_id, row.replica),
             row.node,
             None if row.at is None else int(row.at.timestamp()),
         )
-        for row in rows
+        for row in transaction.rows(select(claim).where(claim.c.zone_id == zone_id))
     }
-    unique = {(each.workload, each.replica): each for each in wanted}
-    if stored == set(unique.values()):
-        return
-    transaction.run(delete(claim).where(claim.c.zone_id == zone_id))
-    if unique:
-        transaction.run(
-            insert(claim),
-            [
-                {
-                    "workload_id": each.workload,
-                    "replica": replica_number(each.replica),
-                    "zone_id": zone_id,
-                    "node": each.node,
-                    "at": None if each.at is None else datetime.fromtimestamp(each.at, UTC),
-                }
-                for each in unique.values()
-            ],
-        )
 
 
-def _tell_the_waiting(transaction: Transaction, plan: Plan, placed: Iterable[str]) -> None:
-    """Writes why work waits, where that is another reason than the last one."""
+def _claim_row(each: Claim, zone_id: str) -> JsonObject:
+    return {
+        "workload_id": each.workload,
+        "replica": replica_number(each.replica),
+        "zone_id": zone_id,
+        "node": each.node,
+        "at": None if each.at is None else datetime.fromtimestamp(each.at, UTC),
+    }
+
+
+def _tell_the_waiting(transaction: Transaction, plan: Plan, placed: Iterable[str], apart: Apart) -> None:
+    """Writes why work waits, where that is another reason than the last one.
+
+    A reason that cannot be read is replaced by the new one.
+    """
     starting = set(placed)
-    waiting = {each.workload: each.reason for each in plan.unplaced if each.workload not in starting}
-    if not waiting:
-        return
-    known = transaction.rows(
-        select(verdict.c.workload_id, verdict.c.reason)
-        .join(workload, workload.c.id == verdict.c.workload_id)
-        .where(workload.c.state.in_(sorted(WAITING)))
+    waiting = {
+        each.workload: each.reason
+        for each in plan.unplaced
+        if each.workload not in starting and (each.workload, Step.EXPLAIN) not in apart.skipped
+    }
+    known, _ = read_piecewise(
+        list(waiting), lambda some: transaction.rows(_VERDICTS, {"ids": json.dumps(some)})
     )
     told = {row.workload_id: row.reason for row in known}
-    new = {name: json.loads(write_value(reason)) for name, reason in waiting.items()}
-    news = [name for name, reason in new.items() if told.get(name) != reason]
-    _forget_verdicts(transaction, news)
-    if news:
-        rows = [{"workload_id": name, "reason": new[name], "at": transaction.now} for name in news]
-        transaction.run(insert(verdict), rows)
+
+    def tell(names: Sequence[str]) -> None:
+        new = {name: json.loads(write_value(waiting[name])) for name in names}
+        news = [name for name, reason in new.items() if told.get(name) != reason]
+        _forget_verdicts(transaction, news)
+        if news:
+            rows = [{"workload_id": name, "reason": new[name], "at": transaction.now} for name in news]
+            transaction.run(insert(verdict), rows)
+
+    _each(transaction, apart, list(waiting), tell, Step.EXPLAIN)
 
 
 def _by_workload(entries: Iterable[Any]) -> dict[str, list[Any]]:
@@ -234,3 +326,5 @@ def _by_workload(entries: Iterable[Any]) -> dict[str, list[Any]]:
 
 
 _MOST_AT_ONCE = 500
+_ATTEMPTS = select(workload.c.id, workload.c.attempt).where(any_of(workload.c.id, "ids"))
+_VERDICTS = select(verdict.c.workload_id, verdict.c.reason).where(any_of(verdict.c.workload_id, "ids"))

@@ -1,33 +1,45 @@
 """What the planner is told: everything at first, then what the zone's journal says has changed."""
 
 import heapq
-from collections.abc import Iterable
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
+import structlog
 from sqlalchemy import select
 
 from corral.control.lessons import Lessons, learn_from, read_lessons
 from corral.core.devices import Device
 from corral.core.holds import Claim
 from corral.core.nodes import Node
-from corral.queues.snapshot import queues
-from corral.scheduling.line import Whole
-from corral.scheduling.live import Changes, Load
-from corral.scheduling.snapshot import Snapshot
-from corral.store.database import AnyRow, Transaction
+from corral.core.queues import Queue
+from corral.core.refusals import Unavailable
+from corral.queues import snapshot as queues
+from corral.scheduling.live.infeasible_work import FullCapacity
+from corral.scheduling.live.live_planner import Changes, Load
+from corral.scheduling.validate.snapshot import Snapshot
+from corral.store.database import AnyRow, Transaction, concerns_everybody
+from corral.store.piecewise import read_piecewise
+from corral.store.schema import any_of
 from corral.workloads import snapshot as work
 from corral.workloads.arrivals import newest_arrivals
-from corral.workloads.states import LEAVING, PRESENT, UNPLACED
-from corral.workloads.tables import allocation, claim, workload
+from corral.workloads.snapshot import replica_name, replica_number
+from corral.workloads.stand_ins import stand_ins
+from corral.workloads.tables import allocation, claim
 from corral.zones import journal
+from corral.zones import snapshot as zones
 from corral.zones.journal import JournalKind
-from corral.zones.snapshot import Ground, pools_and_nodes
+from corral.zones.snapshot import Ground
+
+log = structlog.get_logger(__name__)
 
 # More than this is not followed step by step: everything is read anew.
 MOST_CHANGES = 5000
 # So many workloads that came last say what usually arrives.
 MOST_ARRIVALS = 2000
+_MOST_NAMES = 5
 
 
 @dataclass(slots=True)
@@ -39,6 +51,7 @@ class Known:
     nodes: dict[str, Node] = field(default_factory=dict)
     waiting: dict[str, str] = field(default_factory=dict)  # with their queues
     out: set[str] = field(default_factory=set)  # of the line
+    left_out: set[str] = field(default_factory=set)  # of which it knows at most what they hold
     due: list[tuple[datetime, str]] = field(default_factory=list)
     lessons: Lessons = field(default_factory=Lessons)
 
@@ -48,75 +61,116 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """The next thing to tell the planner, if anything, and what is known once it was told."""
+    """The next thing to tell the planner, if anything, and what is known once it was told.
+
+    `failed` are workloads that could not be read, with what was raised.
+    """
 
     message: Load | Changes | None
     known: Known
     claims: tuple[Claim, ...]
+    failed: Mapping[str, Exception] = field(default_factory=dict)
 
 
-def read_everything(transaction: Transaction, zone_id: str) -> Fed:
+def read_everything(transaction: Transaction, zone_id: str, resting: Collection[str] = ()) -> Fed:
+    """Of workloads that are `resting` the planner is told what they hold, and nothing else."""
     sequence = journal.latest(transaction, zone_id)
-    ground = _ground(transaction, zone_id)
-    seen = work.workloads(transaction, zone_id)
-    tree = queues(transaction, zone_id)
+    ground, tree = _ground(transaction, zone_id), _tree(transaction, zone_id)
+    ids = work.concerned(transaction, zone_id)
+    seen = work.some(transaction, [one for one in ids if one not in resting])
     lessons = read_lessons(transaction, zone_id, tree)
     known = Known(sequence, nodes={node.name: node for node in ground.nodes}, lessons=lessons)
-    _note(transaction, zone_id, known, seen, None)
+    left_out = {*(one for one in ids if one in resting), *seen.failed}
+    held = stand_ins(transaction, left_out, known.nodes)
+    _note(known, seen, left_out, ids)
     now = int(transaction.now.timestamp())
     lessons.news(now)
     snapshot = Snapshot(
         now,
         ground.nodes,
         lessons.taught(tree),
-        seen.values,
+        (*seen.values, *held.values()),
         ground.pools,
     )
     arrived = newest_arrivals(transaction, zone_id, MOST_ARRIVALS)
     whole = _whole(transaction, zone_id, ground)
-    return Fed(Load(snapshot, arrived, whole, seen.out), known, _claims(transaction, zone_id))
+    message = Load(snapshot, arrived, whole, seen.out)
+    return Fed(message, known, _claims(transaction, zone_id, left_out), seen.failed)
 
 
-def read_changes(transaction: Transaction, zone_id: str, known: Known) -> Fed:
+def read_changes(transaction: Transaction, zone_id: str, known: Known, resting: Collection[str] = ()) -> Fed:
     """What is different from what the planner knows; everything if a pool is, or too much."""
     entries = journal.read_after(transaction, zone_id, known.sequence, MOST_CHANGES)
     kinds = {entry.kind for entry in entries}
     if JournalKind.POOL in kinds or len(entries) == MOST_CHANGES:
-        return read_everything(transaction, zone_id)
+        return read_everything(transaction, zone_id, resting)
     touched = {entry.object_id for entry in entries if entry.kind is JournalKind.WORKLOAD}
     while known.due and known.due[0][0] <= transaction.now:
         touched.add(heapq.heappop(known.due)[1])
-    seen = work.some(transaction, sorted(touched))
+    # Those that rest from now on, and those that have rested.
+    touched |= known.left_out ^ set(resting)
+    left_out = touched & set(resting)
+    seen = work.some(transaction, sorted(touched - left_out))
+    left_out |= seen.failed.keys()
     ended = [name for name in seen.gone if name in known.waiting or known.lessons.runs(name)]
     learn_from(transaction, known.lessons, ended)
     ground = _ground(transaction, zone_id) if kinds & {JournalKind.QUEUE, JournalKind.NODE} else None
     nodes, gone_nodes = _node_changes(known, ground)
-    _note(transaction, zone_id, known, seen, touched)
+    held = stand_ins(transaction, left_out, known.nodes) if left_out else {}
+    _note(known, seen, left_out, touched)
     if entries:
         known.sequence = entries[-1].sequence
     tree = whole = None
     if ground is not None:
         # What a guarantee of GPUs brings along depends on the nodes.
-        tree, whole = queues(transaction, zone_id), _whole(transaction, zone_id, ground)
+        tree, whole = _tree(transaction, zone_id), _whole(transaction, zone_id, ground)
         known.lessons.follow(tree)
     lessons = known.lessons.news(int(transaction.now.timestamp()))
     if tree is not None:
         tree, lessons = known.lessons.taught(tree), ()
     changes = Changes(
-        seen.values, seen.gone, nodes, gone_nodes, tree, lessons=lessons, whole=whole, out=seen.out
+        (*seen.values, *held.values()),
+        (*seen.gone, *sorted(left_out - held.keys())),
+        nodes,
+        gone_nodes,
+        tree,
+        lessons=lessons,
+        whole=whole,
+        out=seen.out,
     )
-    return Fed(changes if changes != Changes() else None, known, _claims(transaction, zone_id))
+    claims = _claims(transaction, zone_id, known.left_out)
+    return Fed(changes if changes != Changes() else None, known, claims, seen.failed)
 
 
 def _ground(transaction: Transaction, zone_id: str) -> Ground:
-    return pools_and_nodes(transaction, zone_id, _held(transaction, zone_id))
+    with _naming(lambda: zones.damaged(transaction, zone_id)):
+        return zones.pools_and_nodes(transaction, zone_id, _held(transaction, zone_id))
 
 
-def _whole(transaction: Transaction, zone_id: str, ground: Ground) -> Whole:
+def _tree(transaction: Transaction, zone_id: str) -> tuple[Queue, ...]:
+    with _naming(lambda: [*zones.damaged(transaction, zone_id), *queues.damaged(transaction)]):
+        return queues.queues(transaction, zone_id)
+
+
+@contextmanager
+def _naming(damaged: Callable[[], list[str]]) -> Iterator[None]:
+    """What everybody needs cannot be read: nothing is planned until it can, and it is said what it is."""
+    try:
+        yield
+    except Exception as error:
+        if concerns_everybody(error) or not (names := damaged()):
+            raise
+        raise Unavailable(
+            f"Nothing is placed: the records of {', '.join(names[:_MOST_NAMES])} are damaged.",
+            "Correct them, or restore the database from a backup.",
+        ) from error
+
+
+def _whole(transaction: Transaction, zone_id: str, ground: Ground) -> FullCapacity:
     """What would be different if all nodes and devices were in use."""
     if not ground.dormant:
-        return Whole()
-    return Whole(ground.dormant, queues(transaction, zone_id, whole=True))
+        return FullCapacity()
+    return FullCapacity(ground.dormant, queues.queues(transaction, zone_id, whole=True))
 
 
 def _node_changes(known: Known, ground: Ground | None) -> tuple[tuple[Node, ...], tuple[str, ...]]:
@@ -129,62 +183,57 @@ def _node_changes(known: Known, ground: Ground | None) -> tuple[tuple[Node, ...]
     return changed, gone
 
 
-def _note(
-    transaction: Transaction,
-    zone_id: str,
-    known: Known,
-    seen: work.Seen,
-    touched: set[str] | None,
-) -> None:
+def _note(known: Known, seen: work.Seen, left_out: set[str], touched: Collection[str]) -> None:
     """Revisions of what was told, and when something about a workload changes by time alone."""
-    values = seen.values
-    names = [value.name for value in (*values, *seen.out)] if touched is None else sorted(touched)
+    names = sorted(touched)
     for name in names:
         known.waiting.pop(name, None)
-    known.waiting |= {value.name: value.queue for value in values if value.running_since is None}
+    known.waiting |= {value.name: value.queue for value in seen.values if value.running_since is None}
     known.out = (known.out - set(names)) | {value.name for value in seen.out}
-    known.lessons.note(names, values)
-    for row in _rows(transaction, zone_id, names, everything=touched is None):
-        known.revisions[row.id] = row.revision
-        if row.state in UNPLACED and row.not_before is not None and row.not_before > transaction.now:
-            heapq.heappush(known.due, (row.not_before, row.id))
-        elif row.state in LEAVING and row.leaving_since is not None:
-            grace = timedelta(seconds=row.spec["grace_seconds"] + work.OVERDUE_SECONDS + 1)
-            heapq.heappush(known.due, (row.leaving_since + grace, row.id))
-
-
-def _rows(transaction: Transaction, zone_id: str, names: list[str], *, everything: bool) -> Iterable[AnyRow]:
-    c = workload.c
-    columns = select(c.id, c.revision, c.state, c.not_before, c.leaving_since, c.spec)
-    if everything:
-        states = sorted({*UNPLACED, *PRESENT})
-        yield from transaction.rows(columns.where(c.zone_id == zone_id, c.state.in_(states)))
-        return
-    for start in range(0, len(names), 500):
-        yield from transaction.rows(columns.where(c.id.in_(names[start : start + 500])))
+    known.left_out = (known.left_out - set(names)) | left_out
+    known.lessons.note(names, seen.values)
+    known.revisions |= seen.revisions
+    for name in left_out:
+        known.revisions.pop(name, None)  # whatever a plan says of it does not hold
+    for name, at in seen.again.items():
+        heapq.heappush(known.due, (at, name))
 
 
 def _held(transaction: Transaction, zone_id: str) -> set[tuple[str, str | None]]:
     """Nodes and devices on which something is accounted for, whatever has become of them."""
+    c = allocation.c
     held: set[tuple[str, str | None]] = set()
-    for node, devices in transaction.rows(
-        select(allocation.c.node, allocation.c.devices).where(allocation.c.zone_id == zone_id)
-    ):
+    workloads: set[str] = set()
+    for node, workload_id in transaction.rows(select(c.node, c.workload_id).where(c.zone_id == zone_id)):
         held.add((node, None))
-        held.update((node, use["device"]) for use in devices)
+        workloads.add(workload_id)
+    rows, _ = read_piecewise(
+        sorted(workloads),
+        lambda ids: transaction.rows(_DEVICES, {"ids": json.dumps(ids)}),
+    )
+    for node, devices in rows:
+        # What makes no sense is a trouble of the workload, whose row is read by itself.
+        uses = devices if isinstance(devices, list) else ()
+        held.update((node, use["device"]) for use in uses if isinstance(use, dict) and "device" in use)
     return held
 
 
-def _claims(transaction: Transaction, zone_id: str) -> tuple[Claim, ...]:
-    rows = transaction.rows(
-        select(claim).where(claim.c.zone_id == zone_id).order_by(claim.c.workload_id, claim.c.replica)
+def _claims(transaction: Transaction, zone_id: str, left_out: Collection[str]) -> tuple[Claim, ...]:
+    """A claim that cannot be read is none: the next plan writes them anew."""
+    ids = transaction.rows(select(claim.c.workload_id).where(claim.c.zone_id == zone_id).distinct())
+    found, failed = read_piecewise(
+        sorted(one for (one,) in ids if one not in left_out),
+        lambda some: [_claim(row) for row in transaction.rows(_CLAIMS, {"ids": json.dumps(some)})],
     )
-    return tuple(
-        Claim(
-            row.workload_id,
-            work.replica_name(row.workload_id, row.replica),
-            row.node,
-            None if row.at is None else int(row.at.timestamp()),
-        )
-        for row in rows
-    )
+    for name in failed:
+        log.warning("a promise or reservation cannot be read; it is dropped", workload=name)
+    return tuple(sorted(found, key=lambda one: (one.workload, replica_number(one.replica))))
+
+
+def _claim(row: AnyRow) -> Claim:
+    at = None if row.at is None else int(row.at.timestamp())
+    return Claim(row.workload_id, replica_name(row.workload_id, row.replica), row.node, at)
+
+
+_DEVICES = select(allocation.c.node, allocation.c.devices).where(any_of(allocation.c.workload_id, "ids"))
+_CLAIMS = select(claim).where(any_of(claim.c.workload_id, "ids"))

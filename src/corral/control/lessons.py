@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from corral.core.queues import Queue
 from corral.core.workloads import Workload
-from corral.scheduling.experience import Lesson, RunTimes
+from corral.scheduling.timing.run_time_history import RunTimeHistory, RunTimeStatistics
 from corral.store.database import Transaction
 from corral.workloads.ends import WorkEnd, ends, newest_ends
 
@@ -20,11 +20,11 @@ class Lessons:
     """Told what runs and what ended; keeps what was learnt until enough is new."""
 
     def __init__(self, since: int | None = None) -> None:
-        self._run_times = RunTimes(since)
+        self._run_times = RunTimeHistory(since)
         self._paths: dict[str, tuple[str, ...]] = {}
         self._runs: dict[str, tuple[str, int]] = {}  # by workload: its queue, and since when
         self._running: dict[str, dict[str, int]] = {}  # the same by queue, those above too
-        self._drawn: dict[str, Lesson] = {}
+        self._drawn: dict[str, RunTimeStatistics] = {}
 
     def runs(self, workload_id: str) -> bool:
         return workload_id in self._runs
@@ -52,10 +52,10 @@ class Lessons:
         for end in told:
             self._run_times.ended(self._path(end.queue), end.at, end.seconds, end.limit_seconds)
 
-    def news(self, now: int) -> tuple[Lesson, ...]:
+    def news(self, now: int) -> tuple[RunTimeStatistics, ...]:
         """Lessons of the queues of which enough is new."""
         drawn = {
-            queue: self._run_times.lesson(queue, now, self._running.get(queue, {}).values())
+            queue: self._run_times.statistics(queue, now, self._running.get(queue, {}).values())
             for queue in self._run_times.due
         }
         self._drawn |= drawn
@@ -64,7 +64,9 @@ class Lessons:
     def taught(self, queues: Iterable[Queue]) -> tuple[Queue, ...]:
         """The queues with what was learnt so far."""
         return tuple(
-            queue if (lesson := self._drawn.get(queue.name)) is None else lesson.taught(queue)
+            queue
+            if (statistics := self._drawn.get(queue.name)) is None
+            else statistics.applied_to_queue(queue)
             for queue in queues
         )
 

@@ -1,11 +1,11 @@
-"""The one loop: woken by a hint and periodically anyway, under a lease, slower while it fails.
+"""The one loop: woken by a hint and periodically anyway, under a leadership, slower while it fails.
 
     loop = Loop("chores", database, turn, period_seconds=60, topics=["identity"])
 
 `turn(term)` looks at what is there, does what is missing and returns a `Done`. Doing it twice must change
 nothing; a crash in the middle is repaired by the next turn. Everything the loop does (taking and
-renewing the lease, turns, waiting) happens in one task, one step after the other, except that the lease
-is renewed while a long turn runs.
+renewing the leadership, turns, waiting) happens in one task, one step after the other, except that the
+leadership is renewed while a long turn runs.
 """
 
 import asyncio
@@ -22,15 +22,16 @@ from typing import Literal
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from corral.control import leases, metrics
-from corral.control.leases import Lease, LeaseLost
+from corral.control import metrics
 from corral.control.pace import Pace
 from corral.control.term import Term
 from corral.control.timing import SystemTiming, Timing
 from corral.core.failures import in_words
-from corral.store.database import Database
+from corral.store import leadership
+from corral.store.database import Database, Transaction
+from corral.store.leadership import Leadership, LeadershipLost
 
-# The holder stops acting this part of the lease before others may take it: clocks differ in speed.
+# The holder stops acting this part of the leadership before others may take it: clocks differ in speed.
 _SLACK = 0.1
 # One failed turn may be chance, and the next one repairs it. These are not.
 FAILING_TURNS = 3
@@ -57,10 +58,14 @@ class Failing:
 
 
 Turn = Callable[[Term], Awaitable[Done]]
+MayLead = Callable[[Transaction], bool]
 
 
 class Loop:
-    """`exclusive=False` is for work that belongs to each process, such as writing out its buffers."""
+    """`exclusive=False` is for work that belongs to each process, such as writing out its buffers.
+
+    `may_lead` is asked in the transaction that takes the leadership: False leaves it to others.
+    """
 
     def __init__(
         self,
@@ -71,21 +76,23 @@ class Loop:
         *,
         zone: str = "",
         topics: Sequence[str] = (),
+        may_lead: MayLead | None = None,
         exclusive: bool = True,
-        lease_seconds: float = 30.0,
+        leadership_seconds: float = 30.0,
         longest_turn_seconds: float = 300.0,
         pace: Pace | None = None,
         timing: Timing | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.name = f"{name}/{zone}" if zone else name
-        if len(self.name) > leases.NAME_LENGTH:
-            raise ValueError(f"the name {self.name!r} has more than {leases.NAME_LENGTH} characters")
+        if len(self.name) > leadership.NAME_LENGTH:
+            raise ValueError(f"the name {self.name!r} has more than {leadership.NAME_LENGTH} characters")
         self._database = database
         self._turn = turn
         self._topics = tuple(topics)
+        self._may_lead = may_lead
         self._exclusive = exclusive
-        self._lease_seconds = lease_seconds
+        self._leadership_seconds = leadership_seconds
         self._longest_turn_seconds = longest_turn_seconds
         self._pace = pace or Pace(period_seconds)
         self._timing = timing or SystemTiming()
@@ -94,9 +101,9 @@ class Loop:
         self._attention = asyncio.Event()
         self._stopping = False
         self._hinted_at: float | None = None
-        self._lease: Lease | None = None
+        self._leadership: Leadership | None = None
         self._term: Term | None = None
-        self._lease_due = 0.0
+        self._leadership_due = 0.0
         self._turn_began: tuple[float, datetime] | None = None
         self._failed: Failing | None = None
         self._has_died = False
@@ -119,12 +126,12 @@ class Loop:
         return None
 
     def stop(self) -> None:
-        """Ends `run` after the current turn; the lease is given back."""
+        """Ends `run` after the current turn; the leadership is given back."""
         self._stopping = True
         self._attention.set()
 
     async def run(self) -> None:
-        """Runs until `stop`; being cancelled cuts the current turn off and leaves the lease to expire."""
+        """Runs until `stop`; cancelling cuts the current turn off and lets the leadership expire."""
         self._log.debug("loop starts")
         try:
             with self._listening():
@@ -141,82 +148,87 @@ class Loop:
             self._log.debug("loop ended")
 
     async def _step(self) -> None:
-        """One thing: see to the lease, take a turn, or wait."""
+        """One thing: see to the leadership, take a turn, or wait."""
         now = self._timing.now()
-        if now >= self._lease_due:
-            await self._see_to_lease()
+        if now >= self._leadership_due:
+            await self._see_to_leadership()
         elif self._term is None:
-            await self._wait_until(self._lease_due)
+            await self._wait_until(self._leadership_due)
         elif now < (due := self._pace.due(hinted=self._hinted_at is not None)):
-            await self._wait_until(min(due, self._lease_due))
+            await self._wait_until(min(due, self._leadership_due))
         else:
             await self._take_turn(self._term)
 
     async def _wait_until(self, when: float) -> None:
         await self._timing.wait(self._attention, max(0.0, when - self._timing.now()))
 
-    # The lease
+    # Leadership
 
-    async def _see_to_lease(self) -> None:
-        """Takes the lease or renews it, and says when to look again."""
+    async def _see_to_leadership(self) -> None:
+        """Takes the leadership or renews it, and says when to look again."""
         if not self._exclusive:
-            self._lease_due = float("inf")
+            self._leadership_due = float("inf")
             self._begin_term(None, float("inf"))
             return
-        third = self._lease_seconds / 3
+        third = self._leadership_seconds / 3
         try:
-            # A database that hangs must not keep us from noticing that the lease ends.
+            # A database that hangs must not keep us from noticing that the leadership ends.
             async with asyncio.timeout(third):
                 await self._acquire_or_renew()
-        except LeaseLost as lost:
+        except LeadershipLost as lost:
             self._log.warning("another process took over", reason=str(lost))
             self._end_term()
         except (SQLAlchemyError, TimeoutError) as error:
-            self._log.warning("the database does not answer about the lease", error=repr(error)[:400])
+            self._log.warning("the database does not answer about the leadership", error=repr(error)[:400])
             if self._term is not None and self._timing.now() >= self._term.deadline:
                 self._end_term()
-        # Not all at the same moment: processes that wait for one lease would ask the database together.
+        # Not all at the same moment: processes that wait for one leadership would ask the database together.
         again = self._timing.now() + third * (0.9 + self._chance() / 10)
-        self._lease_due = again if self._term is None else min(again, self._term.deadline)
+        self._leadership_due = again if self._term is None else min(again, self._term.deadline)
 
     async def _acquire_or_renew(self) -> None:
         asked_at = self._timing.now()
-        duration = timedelta(seconds=self._lease_seconds)
-        if self._term is not None and self._lease is not None:
-            await self._database.write(leases.renew, self._lease, duration)
+        duration = timedelta(seconds=self._leadership_seconds)
+        if self._term is not None and self._leadership is not None:
+            await self._database.write(leadership.renew, self._leadership, duration)
             self._term.deadline = self._deadline(asked_at)
             return
-        taken = await self._database.write(leases.acquire, self.name, self._holder, duration)
+        taken = await self._database.write(self._acquire, duration)
         if taken is not None:
             self._begin_term(taken, self._deadline(asked_at))
             self._log.info("this process runs the loop now", epoch=taken.epoch)
 
+    def _acquire(self, transaction: Transaction, duration: timedelta) -> Leadership | None:
+        if self._may_lead is not None and not self._may_lead(transaction):
+            return None
+        return leadership.acquire(transaction, self.name, self._holder, duration)
+
     def _deadline(self, asked_at: float) -> float:
         # From before the question was sent: however long the answer took, we stop before others may start.
-        return asked_at + self._lease_seconds * (1 - _SLACK)
+        return asked_at + self._leadership_seconds * (1 - _SLACK)
 
-    def _begin_term(self, lease: Lease | None, deadline: float) -> None:
-        self._lease = lease
-        self._term = Term(self.name, lease, deadline, self._timing)
+    def _begin_term(self, held: Leadership | None, deadline: float) -> None:
+        self._leadership = held
+        self._term = Term(self.name, held, deadline, self._timing)
         self._hinted_at = None
         self._pace.begin(self._timing.now())
-        metrics.lease_held.labels(self.name).set(1)
+        metrics.leadership_held.labels(self.name).set(1)
 
     def _end_term(self) -> None:
         if not self._has_died:
-            self._failed = None  # whoever holds the lease now says how it goes
-        self._lease = self._term = None
-        metrics.lease_held.labels(self.name).set(0)
+            self._failed = None  # whoever holds the leadership now says how it goes
+        self._leadership = self._term = None
+        metrics.leadership_held.labels(self.name).set(0)
 
     async def _give_back(self) -> None:
-        held = self._lease
+        held = self._leadership
         self._end_term()
         if held is None:
             return
         try:
-            await self._database.write(leases.release, held)
+            await self._database.write(leadership.release, held)
         except SQLAlchemyError as error:
-            self._log.warning("the lease stays until it expires", error=repr(error)[:400])
+            self._log.warning("the leadership stays until it expires", error=repr(error)[:400])
 
     # Turns
 
@@ -241,16 +253,16 @@ class Loop:
         self._settle(turn, seconds, reason)
 
     async def _watch(self, term: Term, started: float) -> str:
-        """Waits while a turn runs, renewing the lease meanwhile; returns why it must end, if it must."""
+        """Waits while a turn runs, renewing the leadership meanwhile; returns why it must end, if it must."""
         gives_up = started + self._longest_turn_seconds
-        await self._wait_until(min(self._lease_due, gives_up))
+        await self._wait_until(min(self._leadership_due, gives_up))
         now = self._timing.now()
         if now >= gives_up:
             return f"it took longer than {self._longest_turn_seconds:.0f} s"
-        if now >= self._lease_due:
-            await self._see_to_lease()
+        if now >= self._leadership_due:
+            await self._see_to_leadership()
             if self._term is not term:
-                return "the lease was lost"
+                return "the leadership was lost"
         return ""
 
     def _settle(self, turn: "asyncio.Future[Done]", seconds: float, reason: str) -> None:
@@ -261,8 +273,8 @@ class Loop:
         """
         # A turn that was done in the moment it was cut off is done.
         error = None if turn.cancelled() else turn.exception()
-        if isinstance(error, LeaseLost) or (turn.cancelled() and reason == "the lease was lost"):
-            self._log.warning("turn ended: the lease was lost", seconds=round(seconds, 3))
+        if isinstance(error, LeadershipLost) or (turn.cancelled() and reason == "the leadership was lost"):
+            self._log.warning("turn ended: the leadership was lost", seconds=round(seconds, 3))
             self._end_term()
             self._ended("lost")
         elif turn.cancelled() or error is not None:

@@ -2,13 +2,13 @@
 
 from sqlalchemy import select
 
-from corral.control.loop import Done, Loop
+from corral.control.loop import Done, Loop, MayLead
 from corral.control.recording import split_run
 from corral.control.term import Term
 from corral.engines.interface import Engine, RunPhase
 from corral.store.database import Database, Transaction
 from corral.usage import ledger
-from corral.usage.clock import Reading, read_clock
+from corral.usage.clock import ReadClock, Reading, read_clock
 from corral.usage.samples.feed import Feed
 from corral.usage.samples.sampler import Samples
 from corral.zones.tables import node
@@ -19,26 +19,34 @@ PERIOD_SECONDS = 10.0
 class Meter:
     """`samples` None measures nothing and only keeps the ledger."""
 
-    def __init__(self, database: Database, zone_id: str, engine: Engine, samples: Samples | None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        zone_id: str,
+        engine: Engine,
+        samples: Samples | None,
+        read_time: ReadClock = read_clock,
+    ) -> None:
         self._database = database
         self._zone_id = zone_id
         self._engine = engine
         self._samples = samples
+        self._read_time = read_time
         self._feed = Feed()
         self._nodes: dict[str, str] = {}
 
-    def loop(self) -> Loop:
-        return Loop("meter", self._database, self.turn, PERIOD_SECONDS, zone=self._zone_id)
+    def loop(self, may_lead: MayLead | None = None) -> Loop:
+        return Loop("meter", self._database, self.turn, PERIOD_SECONDS, zone=self._zone_id, may_lead=may_lead)
 
     async def turn(self, term: Term) -> Done:
         # The clock first: what is there afterwards was there at that moment, too.
-        reading = read_clock()
+        reading = self._read_time()
         observed = await self._engine.observe()
         alive = [run.run for run in observed.runs if run.phase is not RunPhase.ENDED]
         written = await self._database.write(self._beat, term, reading, alive)
         if self._samples is not None:
             usage = await self._engine.usage()
-            mark = read_clock().mark
+            mark = self._read_time().mark
             if not usage.nodes.keys() <= self._nodes.keys():
                 self._nodes = await self._database.read(self._node_ids)
             workloads = {run: parts[0] for run in usage.runs if (parts := split_run(run)) is not None}

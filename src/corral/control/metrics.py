@@ -25,7 +25,9 @@ lag_seconds = Histogram(
     buckets=(0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0, 60.0),
     registry=REGISTRY,
 )
-lease_held = Gauge("corral_loop_lease_held", "1 if this process runs the loop.", ("loop",), registry=REGISTRY)
+leadership_held = Gauge(
+    "corral_loop_leadership_held", "1 if this process runs the loop.", ("loop",), registry=REGISTRY
+)
 consecutive_failures = Gauge(
     "corral_loop_consecutive_failures",
     "Turns that failed since the last one that did not.",

@@ -2,11 +2,11 @@
 
 from sqlalchemy import delete, insert, select
 
-from corral.control.tables import lease, observation
+from corral.control.tables import observation
 from corral.store.database import Transaction
+from corral.store.leadership import leadership
 from corral.zones import journal
-
-RECONCILE = "reconcile"
+from corral.zones.zones import RECONCILE
 
 
 def note_observed(transaction: Transaction, zone_id: str, epoch: int) -> None:
@@ -17,6 +17,8 @@ def note_observed(transaction: Transaction, zone_id: str, epoch: int) -> None:
 
 
 def was_observed(transaction: Transaction, zone_id: str) -> bool:
-    epoch = transaction.scalar(select(lease.c.epoch).where(lease.c.name == f"{RECONCILE}/{zone_id}"))
+    epoch = transaction.scalar(
+        select(leadership.c.epoch).where(leadership.c.name == f"{RECONCILE}/{zone_id}")
+    )
     seen = transaction.scalar(select(observation.c.epoch).where(observation.c.zone_id == zone_id))
     return epoch is not None and epoch == seen

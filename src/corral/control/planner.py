@@ -13,8 +13,17 @@ import structlog
 
 from corral.control.planner_child import ANSWERS, LENGTH, REFUSED, frame, unframe
 from corral.core.plans import Plan
-from corral.scheduling.live import Answer, Changes, Explain, Load, MakePlan, Probe, Question, Told
-from corral.scheduling.snapshot import read_value, write_value
+from corral.scheduling.live.live_planner import (
+    Answer,
+    Changes,
+    Explain,
+    Load,
+    MakePlan,
+    Probe,
+    ProbeResult,
+    Question,
+)
+from corral.scheduling.validate.snapshot import read_value, write_value
 
 STOP_SECONDS = 2.0
 
@@ -41,12 +50,15 @@ class Planner:
     @overload
     async def ask(self, question: MakePlan) -> Plan: ...
     @overload
-    async def ask(self, question: Probe | Explain) -> Told: ...
+    async def ask(self, question: Probe | Explain) -> ProbeResult: ...
     @overload
     async def ask(self, question: Load | Changes) -> None: ...
 
     async def ask(self, question: Question) -> Answer:
-        request = frame(type(question).__name__, write_value(question))
+        try:
+            request = frame(type(question).__name__, write_value(question))
+        except ValueError as error:
+            raise PlannerRefusedError("something in the question is not of its type") from error
         async with self._line:
             if isinstance(question, Load):
                 await self._start()

@@ -6,22 +6,34 @@ Frames on standard input and output: eight bytes of length, the kind of the valu
 keeps nothing that is not in the database; whoever asks loads it again when it is gone.
 """
 
+import contextlib
 import gc
 import signal
 import struct
 import sys
+from pathlib import Path
 from typing import BinaryIO
 
 from corral.core.plans import Plan
 from corral.core.refusals import Refusal
-from corral.scheduling.live import Changes, Explain, LivePlanner, Load, MakePlan, Probe, Question, Told
-from corral.scheduling.snapshot import read_value, write_value
+from corral.scheduling.live.live_planner import (
+    Changes,
+    Explain,
+    LivePlanner,
+    Load,
+    MakePlan,
+    Probe,
+    ProbeResult,
+    Question,
+)
+from corral.scheduling.validate.snapshot import read_value, write_value
 
 QUESTIONS: dict[str, type] = {form.__name__: form for form in (Load, Changes, MakePlan, Probe, Explain)}
-ANSWERS: dict[str, type] = {form.__name__: form for form in (Plan, Told)}
+ANSWERS: dict[str, type] = {form.__name__: form for form in (Plan, ProbeResult)}
 NOTHING = "nothing"
 REFUSED = "refused"
 LENGTH = struct.Struct(">Q")
+_DIES_FIRST = "900"
 
 
 def frame(kind: str, body: bytes) -> bytes:
@@ -39,6 +51,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # When that one is gone, the answer is for nobody: no trace of it on the terminal.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    _die_first()
     planner = LivePlanner()
     while (content := _read(sys.stdin.buffer)) is not None:
         kind, body = unframe(content)
@@ -49,6 +62,12 @@ def main() -> None:
             # What was loaded stays: looking through it for garbage again and again would cost the most.
             gc.collect()
             gc.freeze()
+
+
+def _die_first() -> None:
+    """When memory runs out, the kernel ends this process: it holds nothing that is not in the database."""
+    with contextlib.suppress(OSError):  # not on Linux, or not allowed: the kernel chooses as it likes
+        Path("/proc/self/oom_score_adj").write_text(_DIES_FIRST)
 
 
 def _answer(planner: LivePlanner, question: Question) -> bytes:

@@ -19,14 +19,33 @@ from corral.store.database import Transaction
 from corral.training.tables import runtime, secret_use, upload_use
 from corral.workloads import service
 from corral.workloads.states import OVER, State
-from corral.workloads.tables import attempt, claim, replica, transition, trouble, verdict, workload
+from corral.workloads.tables import (
+    attempt,
+    claim,
+    expectation,
+    replica,
+    transition,
+    trouble,
+    verdict,
+    workload,
+)
 from corral.workloads.troubles import note_purge
 from corral.zones.tables import zone_journal
 
 log = structlog.get_logger(__name__)
 
 # Those that refer to others come first.
-_RECORDS: Sequence[Table] = (secret_use, upload_use, trouble, verdict, claim, transition, replica, attempt)
+_RECORDS: Sequence[Table] = (
+    secret_use,
+    upload_use,
+    trouble,
+    verdict,
+    expectation,
+    claim,
+    transition,
+    replica,
+    attempt,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,30 +14,35 @@ import structlog
 from sqlalchemy import update
 
 from corral.control.apart import Apart, is_of_one
+from corral.control.departures import note_gone
 from corral.control.errands import Errands
-from corral.control.loop import Done, Loop
-from corral.control.observed import RECONCILE, note_observed
+from corral.control.loop import Done, Loop, MayLead
+from corral.control.observed import note_observed
 from corral.control.recording import Kind, Sent, Todo, note_checkpoints, record, split_run
 from corral.control.term import Term
 from corral.control.troubles import Key, Troubles
 from corral.core.failures import in_words
-from corral.core.steps import Step
+from corral.core.nodes import Node
+from corral.core.steps import OF_RECONCILING, Step
 from corral.engines.interface import Cursor, Engine, Inventory, Observation
 from corral.engines.reports import Message
 from corral.queues.presets import ensure_presets
 from corral.store.database import Database, Transaction
-from corral.usage.clock import Reading, read_clock
+from corral.usage.clock import ReadClock, Reading, read_clock
 from corral.usage.metrics.service import forget as forget_metrics
 from corral.workloads.steps import TOPIC
 from corral.workloads.tables import workload
 from corral.workloads.troubles import replace_all
-from corral.zones.service import record_inventory
+from corral.zones.service import record_inventory, record_nodes
+from corral.zones.zones import RECONCILE
 
 PERIOD_SECONDS = 10.0
 WATCH_SECONDS = 30.0
 MOST_MESSAGES = 1000
+NODES_AT_ONCE = 500
 
-Listener = Callable[[Transaction, Sequence[Message]], None]
+Listener = Callable[[Transaction, Sequence[Message]], Mapping[str, str | None]]
+"""Says of each workload that reported why not all of it was kept; None where all was."""
 
 log = structlog.get_logger(__name__)
 
@@ -53,6 +58,7 @@ class Reconciler:
         kinds: Mapping[str, Kind],
         listener: Listener | None = None,
         clock: Callable[[], float] = time.monotonic,
+        read_time: ReadClock = read_clock,
     ) -> None:
         """`listener` is told, inside a transaction, what work says; some of it may come twice."""
         self._database = database
@@ -61,11 +67,13 @@ class Reconciler:
         self._kinds = kinds
         self._listener = listener
         self._clock = clock
+        self._read_time = read_time
         self._heard: dict[str, int] = {}
         self._cursor: Cursor | None = None
         self._epoch = -1
         self._inventory_revision = -1
         self._sent: set[str] = set()
+        self._refused_reports: dict[str, str] = {}  # by workload: why not all that it reports is kept
         self._forgets: dict[str, set[str]] = {}  # what the engine may forget and was not told in full
         self._troubles = Troubles()
         self._errands = Errands(self._troubles, clock, self._wake)
@@ -74,9 +82,15 @@ class Reconciler:
         self._turned = asyncio.Event()
         self.problems: tuple[str, ...] = ()  # what the engine cannot do for anybody
 
-    def loop(self) -> Loop:
+    def loop(self, may_lead: MayLead | None = None) -> Loop:
         self._loop = Loop(
-            RECONCILE, self._database, self.turn, PERIOD_SECONDS, zone=self._zone_id, topics=[TOPIC]
+            RECONCILE,
+            self._database,
+            self.turn,
+            PERIOD_SECONDS,
+            zone=self._zone_id,
+            topics=[TOPIC],
+            may_lead=may_lead,
         )
         return self._loop
 
@@ -103,7 +117,7 @@ class Reconciler:
             self._cursor = None  # what was told of it meanwhile was not written down
         inventory = await self._engine.inventory()
         if inventory.revision != self._inventory_revision:
-            await self._database.write(self._record_inventory, term, inventory)
+            await self._write_inventory(term, inventory)
             self._inventory_revision = inventory.revision
         under_way = self._errands.runs_under_way
         observed = await self._engine.observe(self._cursor)
@@ -125,14 +139,15 @@ class Reconciler:
         self, term: Term, observed: Observation, said: Sequence[Message], sent: Sent
     ) -> Todo:
         now = self._clock()
-        known = (term, observed, said, read_clock(), sent, self._troubles.resting(now))
+        known = (term, observed, said, self._read_time(), sent, self._troubles.resting(now))
         try:
-            todo, failed = await self._database.write(self._record, *known, careful=False)
+            todo, failed, kept = await self._database.write(self._record, *known, careful=False)
         except Exception as error:
             if not is_of_one(error):
                 raise
             log.warning("not all could be written down together; one by one now", error=repr(error)[:400])
-            todo, failed = await self._database.write(self._record, *known, careful=True)
+            todo, failed, kept = await self._database.write(self._record, *known, careful=True)
+        self._note_reports(kept)
         for (workload_id, step), problem in failed.items():
             self._troubles.failed(workload_id, step, in_words(problem, with_names=True), now)
             log.error(
@@ -149,7 +164,7 @@ class Reconciler:
         wanted = {
             Step.START: todo.starts.keys(),
             Step.SIGNAL: todo.signals.keys(),
-            Step.DISCARD: set(todo.discards),
+            Step.DISCARD: {*todo.discards, *todo.departures},
             Step.RECORD: set[str](),
         }
         for workload_id, step in self._troubles.details():
@@ -171,13 +186,15 @@ class Reconciler:
             begin(name, Step.FORGET, partial(self._forget, name))
         for name in todo.discards:
             begin(name, Step.DISCARD, partial(self._discard, term, name))
+        for user_id in todo.departures:
+            begin(user_id, Step.DISCARD, partial(self._forget_person, term, user_id))
 
     async def _forget(self, workload_id: str) -> None:
         """What they said last is read first: the engine keeps it no longer than the run."""
         ended = set(self._forgets[workload_id])
         while said := await self._engine.messages(self._heard, MOST_MESSAGES, ended):
             try:
-                await self._database.write(self._hear, said)
+                self._note_reports(await self._database.write(self._hear, said))
             except Exception as error:
                 if not is_of_one(error):
                     raise
@@ -190,6 +207,7 @@ class Reconciler:
         if not self._forgets[workload_id]:
             del self._forgets[workload_id]
             self._troubles.over(workload_id, Step.HEAR)
+            self._refused_reports.pop(workload_id, None)
 
     def _lose_messages(self, workload_id: str, error: Exception) -> None:
         """What it said cannot be kept, and will not be later: it is not asked for again."""
@@ -200,10 +218,15 @@ class Reconciler:
         await self._engine.discard([workload_id])
         await self._database.write(self._note_discarded, term, [workload_id])
 
+    async def _forget_person(self, term: Term, user_id: str) -> None:
+        await self._engine.forget_person(user_id)
+        await self._database.write(self._note_gone, term, user_id)
+
     async def _show_troubles(self, term: Term, observed: Observation) -> None:
         """On the pages of the workloads that they are about."""
         self.problems = tuple(one.detail for one in observed.troubles if one.workload is None)
         now = dict(self._troubles.details())
+        now |= {(workload, Step.REPORT): why for workload, why in self._refused_reports.items()}
         now |= {(one.workload, one.step): one.detail for one in observed.troubles if one.workload is not None}
         if now != self._shown:
             await self._database.write(self._note_troubles, term, now)
@@ -211,16 +234,27 @@ class Reconciler:
 
     def _note_troubles(self, transaction: Transaction, term: Term, troubles: Mapping[Key, str]) -> None:
         term.check(transaction)
-        replace_all(transaction, self._zone_id, troubles)
+        replace_all(transaction, self._zone_id, troubles, OF_RECONCILING)
 
     def _wake(self) -> None:
         if self._loop is not None:
             self._loop.wake()
 
-    def _hear(self, transaction: Transaction, said: Sequence[Message]) -> None:
+    def _hear(self, transaction: Transaction, said: Sequence[Message]) -> Mapping[str, str | None]:
         note_checkpoints(transaction, said)
-        if self._listener is not None:
-            self._listener(transaction, said)
+        return {} if self._listener is None else self._listener(transaction, said)
+
+    def _hear_one(
+        self, transaction: Transaction, said: Sequence[Message], kept: dict[str, str | None]
+    ) -> None:
+        kept |= self._hear(transaction, said)
+
+    def _note_reports(self, kept: Mapping[str, str | None]) -> None:
+        for workload_id, refused in kept.items():
+            if refused is None:
+                self._refused_reports.pop(workload_id, None)
+            else:
+                self._refused_reports[workload_id] = refused
 
     def _record(
         self,
@@ -233,22 +267,43 @@ class Reconciler:
         skipped: Mapping[Key, str],
         *,
         careful: bool,
-    ) -> tuple[Todo, Mapping[Key, Exception]]:
+    ) -> tuple[Todo, Mapping[Key, Exception], Mapping[str, str | None]]:
         term.check(transaction)
         apart = Apart(skipped, careful)
+        kept: dict[str, str | None] = {}
         if careful or any(step is Step.HEAR for _, step in skipped):
             for workload_id, messages in _by_workload(said).items():
-                apart.do(transaction, (workload_id, Step.HEAR), self._hear, messages)
+                apart.do(transaction, (workload_id, Step.HEAR), self._hear_one, messages, kept)
         else:
-            self._hear(transaction, said)
+            kept |= self._hear(transaction, said)
         todo = record(transaction, self._zone_id, observed, self._kinds, reading, sent, apart)
         if observed.complete:
             note_observed(transaction, self._zone_id, term.epoch)
-        return todo, apart.failed
+        return todo, apart.failed, kept
 
-    def _record_inventory(self, transaction: Transaction, term: Term, inventory: Inventory) -> None:
+    def _note_gone(self, transaction: Transaction, term: Term, user_id: str) -> None:
         term.check(transaction)
-        record_inventory(transaction, self._zone_id, inventory)
+        note_gone(transaction, self._zone_id, user_id)
+
+    async def _write_inventory(self, term: Term, inventory: Inventory) -> None:
+        """In parts: others write in between, however many nodes there are."""
+        left = inventory.nodes
+        while len(left) > NODES_AT_ONCE:
+            part, left = left[:NODES_AT_ONCE], left[NODES_AT_ONCE:]
+            await self._database.write(self._record_nodes, term, inventory, part)
+        await self._database.write(self._record_inventory, term, inventory, left)
+
+    def _record_nodes(
+        self, transaction: Transaction, term: Term, inventory: Inventory, part: Sequence[Node]
+    ) -> None:
+        term.check(transaction)
+        record_nodes(transaction, self._zone_id, inventory, part)
+
+    def _record_inventory(
+        self, transaction: Transaction, term: Term, inventory: Inventory, rest: Sequence[Node]
+    ) -> None:
+        term.check(transaction)
+        record_inventory(transaction, self._zone_id, inventory, rest)
         ensure_presets(transaction, self._zone_id)
 
     def _note_discarded(self, transaction: Transaction, term: Term, workload_ids: list[str]) -> None:

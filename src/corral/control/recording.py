@@ -7,11 +7,12 @@ free, and the ledger is closed. What the engine still tells of after that it may
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 from sqlalchemy import select
 
 from corral.control.apart import Apart
+from corral.control.departures import departed
 from corral.core.refusals import Refusal
 from corral.core.steps import Step
 from corral.engines.interface import Ending, Observation, Run, RunPhase, Start
@@ -45,6 +46,7 @@ from corral.workloads.runs import run_name
 from corral.workloads.snapshot import replica_name
 from corral.workloads.states import LEAVING, PRESENT, WAITING, State
 from corral.workloads.tables import replica, workload
+from corral.zones.rules import USUAL_GRACE_SECONDS
 
 _ENDS = {
     Ending.SUCCEEDED: End.SUCCEEDED,
@@ -85,6 +87,7 @@ class Todo:
     signals: dict[str, Signal] = field(default_factory=dict)
     forgets: dict[str, list[str]] = field(default_factory=dict)
     discards: list[str] = field(default_factory=list)
+    departures: list[str] = field(default_factory=list)  # people whose homes go
     foreign: list[str] = field(default_factory=list)
     recorded: int = 0
 
@@ -116,12 +119,14 @@ def record(
         step = Step.SIGNAL if loaded.life.state in LEAVING else Step.START
         apart.do(transaction, (one, step), _act, loaded, kinds, reading, todo)
     todo.discards = _deleted(transaction, zone_id)
+    todo.departures = departed(transaction, zone_id)
     return todo
 
 
 def _load(transaction: Transaction, workload_ids: Collection[str], apart: Apart) -> dict[str, Loaded]:
     if not apart.careful:
-        return load(transaction, workload_ids)
+        # One whose records cannot be read would make every turn look at all of them one by one.
+        return load(transaction, [one for one in workload_ids if (one, Step.RECORD) not in apart.skipped])
     found: dict[str, Loaded] = {}
     for workload_id in workload_ids:
         apart.do(transaction, (workload_id, Step.RECORD), _load_one, workload_id, found)
@@ -260,7 +265,7 @@ def _lost_since(transaction: Transaction, loaded: Loaded, number: int, ended_at:
 
 def _ending(loaded: Loaded, number: int, run: Run) -> Ended:
     assert run.ending is not None
-    spec = loaded.row.spec
+    memory_mib, time_limit_seconds = _limits(loaded.row.spec)
     return Ended(
         number,
         _ENDS[run.ending],
@@ -270,9 +275,17 @@ def _ending(loaded: Loaded, number: int, run: Run) -> Ended:
         timed_out=run.timed_out,
         said_done=run.said_done,
         detail=run.detail,
-        memory_mib=spec["resources"]["memory_mib"],
-        time_limit_seconds=spec["time_limit_seconds"] or 0,
+        memory_mib=memory_mib,
+        time_limit_seconds=time_limit_seconds,
     )
+
+
+def _limits(document: Any) -> tuple[int, int]:
+    """Memory and time that it was given; nothing is known of work whose document is damaged."""
+    try:
+        return document["resources"]["memory_mib"], document["time_limit_seconds"] or 0
+    except (KeyError, TypeError):
+        return 0, 0
 
 
 def _act(
@@ -290,7 +303,13 @@ def _act(
             case TellMembers():
                 loaded = apply(transaction, loaded, Told())
                 runs = [run_name(workload_id, loaded.life.attempt, each) for each in instruction.numbers]
-                todo.signals[workload_id] = Signal(loaded.row.spec["grace_seconds"], runs)
+                todo.signals[workload_id] = Signal(_grace_seconds(loaded.row.spec), runs)
+
+
+def _grace_seconds(document: object) -> int:
+    """Of work whose document is damaged: the usual one, so that it can be stopped."""
+    given = document.get("grace_seconds") if isinstance(document, dict) else None
+    return given if isinstance(given, int) else USUAL_GRACE_SECONDS
 
 
 def _is_kept(transaction: Transaction, loaded: Loaded) -> bool:

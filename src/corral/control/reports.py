@@ -1,6 +1,6 @@
 """What work reports through its socket is kept as its metrics."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from corral.control.recording import split_run
 from corral.engines.reports import Message, MessageKind
@@ -10,13 +10,14 @@ from corral.usage.metrics.rules import Report, RunKey
 from corral.usage.metrics.service import record
 
 
-def keep_reports(transaction: Transaction, said: Sequence[Message]) -> None:
-    """Hearing the same again changes nothing."""
-    record(
-        transaction,
-        [
-            Report(RunKey(*parts), message.number, moment_of(message.at), message.body)
-            for message in said
-            if message.kind is MessageKind.REPORT and (parts := split_run(message.run)) is not None
-        ],
-    )
+def keep_reports(transaction: Transaction, said: Sequence[Message]) -> Mapping[str, str | None]:
+    """Hearing the same again changes nothing. Why not all was kept, for each workload that reported."""
+    reports = [
+        Report(RunKey(*parts), message.number, moment_of(message.at), message.body)
+        for message in said
+        if message.kind is MessageKind.REPORT and (parts := split_run(message.run)) is not None
+    ]
+    if not reports:
+        return {}
+    refused = record(transaction, reports).refused
+    return {report.run.workload_id: refused.get(report.run.workload_id) for report in reports}

@@ -1,47 +1,82 @@
 """The schedule loop of a zone: tells the planner what changed, asks for a plan, commits it."""
 
 import asyncio
-from dataclasses import replace
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 
 import structlog
 
 from corral.control import feed
+from corral.control.apart import Apart, is_of_one
 from corral.control.commit import Committed, commit
+from corral.control.culprits import find_culprits, trial_of
 from corral.control.feed import Fed, Known
-from corral.control.loop import Done, Loop
+from corral.control.loop import Done, Loop, MayLead
 from corral.control.observed import was_observed
 from corral.control.planner import Planner, PlannerGoneError, PlannerRefusedError
 from corral.control.term import Term
+from corral.control.troubles import USUAL, Key, Rest, Troubles
+from corral.core.failures import MOST_CHARACTERS, in_words
 from corral.core.holds import Hold
 from corral.core.plans import Plan
-from corral.core.refusals import Unavailable
-from corral.scheduling.live import Changes, Explain, Load, MakePlan, Probe, Told
-from corral.scheduling.taken import Taken
+from corral.core.refusals import Invalid, Refusal, Unavailable
+from corral.core.steps import OF_PLANNING, Step
+from corral.scheduling.live.live_planner import Changes, Explain, Load, MakePlan, Probe, ProbeResult
+from corral.scheduling.timing.eviction_holds import EvictionHolds
+from corral.scheduling.validate.snapshot import Snapshot
+from corral.scheduling.validate.snapshot_checks import check_snapshot
 from corral.store.database import Database, Transaction
-from corral.usage.clock import Reading, read_clock
+from corral.usage.clock import ReadClock, Reading, read_clock
+from corral.workloads.troubles import replace_all
 from corral.zones import journal
 
 PERIOD_SECONDS = 10.0
 ANSWER_SECONDS = 20.0
+# Far longer than any plan takes; a turn may take longer, so that what has no end is found.
+PLAN_SECONDS = 120.0
+# Trying whether the planner can bear one again costs everybody a moment.
+LONG_REST = Rest(60.0, 3600.0)
+MOST_LOST = 4
+_MOST_PLACES = 3
 
 log = structlog.get_logger(__name__)
 
 
 class Scheduler:
-    """Holds what the planner was told; whoever takes over begins by reading everything."""
+    """Holds what the planner was told; whoever takes over begins by reading everything.
 
-    def __init__(self, database: Database, zone_id: str, planner: Planner | None = None) -> None:
+    What is wrong with one workload keeps only that one from being planned: it is left out for a while, and
+    its page says why. That is so when it cannot be read, when the planner fails over it, and when what the
+    plan says of it cannot be written down.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        zone_id: str,
+        make_planner: Callable[[], Planner] = Planner,
+        clock: Callable[[], float] = time.monotonic,
+        read_time: ReadClock = read_clock,
+    ) -> None:
         self._database = database
+        self._read_time = read_time
         self._zone_id = zone_id
-        self.planner = planner or Planner()
+        self._make_planner = make_planner
+        self._clock = clock
+        self.planner = make_planner()
         self._known: Known | None = None
-        self._taken = Taken()
+        self._taken = EvictionHolds()
         self._held: tuple[Hold, ...] = ()  # as the planner was told last
         self._epoch = -1
         self._planners_lost = 0  # one after the other
+        self._planned: frozenset[str] = frozenset()  # those with whom a plan was made last
+        self._troubles = Troubles()
+        self._shown: Mapping[Key, str] | None = None  # troubles as they are in the database
         self._line = asyncio.Lock()  # what is known must stay as it was planned from until it is committed
 
-    def loop(self) -> Loop:
+    def loop(self, may_lead: MayLead | None = None) -> Loop:
         return Loop(
             "schedule",
             self._database,
@@ -49,6 +84,7 @@ class Scheduler:
             PERIOD_SECONDS,
             zone=self._zone_id,
             topics=[journal.topic(self._zone_id)],
+            may_lead=may_lead,
         )
 
     async def turn(self, term: Term) -> Done:
@@ -57,10 +93,12 @@ class Scheduler:
             return Done()
         async with self._line:
             if term.epoch != self._epoch:
-                self._known, self._taken, self._epoch = None, Taken(), term.epoch
-            return await self._cycle(term)
+                self._known, self._taken, self._epoch, self._shown = None, EvictionHolds(), term.epoch, None
+            done = await self._cycle(term)
+            await self._show_troubles(term)
+            return done
 
-    async def probe(self, question: Probe | Explain) -> Told:
+    async def probe(self, question: Probe | Explain) -> ProbeResult:
         """An answer from what is known now, without a trace; loads the planner if need be."""
         async with self._line:
             try:
@@ -68,10 +106,18 @@ class Scheduler:
                 return await self._asked(question)
             except PlannerGoneError:
                 self._known = None
+            try:
                 await self._tell()
                 return await self._asked(question)
+            except PlannerGoneError:
+                self._known = None
+                raise Unavailable("The planner ended instead of answering.", "Try again later.") from None
 
-    async def _asked(self, question: Probe | Explain) -> Told:
+    def trouble_of(self, workload_id: str) -> str | None:
+        """Why a workload is left out of planning, if it is."""
+        return self._troubles.details().get((workload_id, Step.PLAN))
+
+    async def _asked(self, question: Probe | Explain) -> ProbeResult:
         """Planning waits meanwhile: a search without an end is broken off, with the process that makes it."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
@@ -82,29 +128,32 @@ class Scheduler:
                 f"The planner found no answer in {ANSWER_SECONDS:g} s.",
                 "Ask for fewer replicas, or try again.",
             ) from None
+        except PlannerRefusedError as refused:
+            raise Unavailable(f"The planner refuses the question: {refused}", "Try again later.") from None
 
     async def close(self) -> None:
         await self.planner.close()
 
     async def _cycle(self, term: Term) -> Done:
+        if self._planners_lost > 1:
+            await self._find_culprits()
         try:
             fed = await self._tell()
             if fed.message is None and not (fed.known.waiting or fed.known.out):
-                self._planners_lost = 0
+                self._planned_well(fed.known)
                 return Done()
             now = self._seconds()
-            plan = await self.planner.ask(MakePlan(now, fed.claims))
-        except (PlannerGoneError, PlannerRefusedError) as error:
-            # It is disposable: the next turn tells a new one everything. If that fails too, the loop does.
-            log.warning("the planner is loaded anew", because=str(error))
+            plan = await self._plan(MakePlan(now, fed.claims))
+        except (PlannerGoneError, PlannerRefusedError, TimeoutError) as error:
+            # It is disposable: the next turn tells a new one everything, and the one after that looks for the
+            # workload that it cannot bear.
+            log.warning("the planner is loaded anew", because=str(error) or "it found no plan in time")
             await self.planner.close()
             self._known = None
             self._planners_lost += 1
-            if self._planners_lost > 1:
-                raise _unplanned(error) from error
             return Done(more=True)
-        self._planners_lost = 0
-        committed = await self._database.write(self._commit, term, plan, fed.known, read_clock())
+        committed = await self._commit(term, plan, fed.known)
+        self._planned_well(fed.known)
         self._taken.note(plan, now)
         if committed != Committed():
             log.info(
@@ -118,17 +167,86 @@ class Scheduler:
             )
         return Done(committed.things)
 
+    async def _plan(self, question: MakePlan) -> Plan:
+        async with asyncio.timeout(PLAN_SECONDS):
+            return await self.planner.ask(question)
+
+    def _planned_well(self, known: Known) -> None:
+        self._planners_lost = 0
+        self._planned = frozenset(known.revisions)
+        now = self._clock()
+        for workload_id, step in self._troubles.details():
+            if workload_id not in known.left_out and not self._troubles.rests(workload_id, step, now):
+                self._troubles.over(workload_id, step)
+
+    async def _find_culprits(self) -> None:
+        """Leaves out those with whom no plan can be made; refuses if it is none of them."""
+        fed = await self._read_everything()
+        assert isinstance(fed.message, Load)
+        names = [each.name for each in (*fed.message.snapshot.workloads, *fed.message.out)]
+        suspects = sorted(names, key=lambda name: (name not in self._planned, name))
+        found = await find_culprits(suspects, trial_of(fed, self._seconds(), self._make_planner))
+        if found is None:
+            places = _wrong_places(fed.message.snapshot)
+            raise Unavailable(
+                f"The planner ends again and again, without any workload too.{places}", "See the log."
+            )
+        held = [one for one in found if one.workload in fed.known.left_out]
+        if held:
+            raise Unavailable(
+                f"The planner ends again and again over what {held[0].workload} holds.", "See the log."
+            )
+        for one in found:
+            self._fails(one.workload, Step.PLAN, one.detail, LONG_REST)
+            log.error("the planner cannot bear a workload; it is left out", **asdict(one))
+        # Nobody is to blame for a planner that is killed: when it happens again, it is looked for again.
+        self._planners_lost = 1 if found else self._planners_lost + 1
+        if self._planners_lost > MOST_LOST:
+            raise Unavailable(
+                "The planner ends again and again, and no workload is the cause.", "See the log."
+            )
+
+    async def _read_everything(self) -> Fed:
+        fed = await self._database.scan(feed.read_everything, self._zone_id, self._resting())
+        self._note_unread(fed)
+        return fed
+
     async def _tell(self) -> Fed:
         if self._known is None or not self.planner.is_alive:
-            fed = await self._database.scan(feed.read_everything, self._zone_id)
+            fed = await self._read_everything()
         else:
-            fed = await self._database.scan(feed.read_changes, self._zone_id, self._known)
+            # What it pops from what is known is lost if this fails: everything is read then.
+            known, self._known = self._known, None
+            fed = await self._database.scan(feed.read_changes, self._zone_id, known, self._resting())
+            self._note_unread(fed)
         fed = self._with_holds(fed)
         if fed.message is not None:
             self._known = None  # until it is told: a failure in between must not pass for knowledge
             await self.planner.ask(fed.message)
         self._known = fed.known
         return fed
+
+    def _resting(self) -> frozenset[str]:
+        resting = self._troubles.resting(self._clock())
+        return frozenset(workload_id for workload_id, step in resting if step is Step.PLAN)
+
+    def _note_unread(self, fed: Fed) -> None:
+        for name, error in fed.failed.items():
+            self._fails(name, Step.PLAN, unread_in_words(error))
+            log.error("a workload cannot be planned; it is left out", workload=name, exc_info=error)
+
+    def _fails(self, workload_id: str, step: Step, detail: str, rest: Rest = USUAL) -> None:
+        self._troubles.failed(workload_id, step, detail[:MOST_CHARACTERS], self._clock(), rest)
+
+    async def _show_troubles(self, term: Term) -> None:
+        now = dict(self._troubles.details())
+        if now != self._shown:
+            await self._database.write(self._note_troubles, term, now)
+            self._shown = now
+
+    def _note_troubles(self, transaction: Transaction, term: Term, troubles: Mapping[Key, str]) -> None:
+        term.check(transaction)
+        replace_all(transaction, self._zone_id, troubles, OF_PLANNING)
 
     def _with_holds(self, fed: Fed) -> Fed:
         """With what is kept for those that something was taken for, where anybody could be in their way."""
@@ -142,16 +260,66 @@ class Scheduler:
         self._held = holds
         return replace(fed, message=replace(fed.message or Changes(), holds=holds))
 
-    def _commit(
-        self, transaction: Transaction, term: Term, plan: Plan, known: Known, reading: Reading
-    ) -> Committed:
+    async def _commit(self, term: Term, plan: Plan, known: Known) -> Committed:
+        """All together; if that fails, each workload by itself, so that it fails for those that it must."""
+        told = (term, plan, known, self._read_time(), self._troubles.resting(self._clock()))
+        try:
+            committed, failed = await self._database.write(self._write, *told, careful=False)
+        except Exception as error:
+            if not is_of_one(error):
+                raise
+            log.warning("not all of the plan could be written down together", error=repr(error)[:400])
+            committed, failed = await self._database.write(self._write, *told, careful=True)
+        for (workload_id, step), problem in failed.items():
+            self._fails(workload_id, step, in_words(problem, with_names=True))
+            log.error(
+                "a step failed for one workload; it is tried again",
+                workload=workload_id,
+                step=step.value,
+                exc_info=problem,
+            )
+        return committed
+
+    def _write(
+        self,
+        transaction: Transaction,
+        term: Term,
+        plan: Plan,
+        known: Known,
+        reading: Reading,
+        skipped: Mapping[Key, str],
+        *,
+        careful: bool,
+    ) -> tuple[Committed, Mapping[Key, Exception]]:
         term.check(transaction)
-        return commit(transaction, self._zone_id, plan, known, reading)
+        apart = Apart(skipped, careful)
+        return commit(transaction, self._zone_id, plan, known, reading, apart), apart.failed
 
     def _seconds(self) -> int:
         return int(self._database.now().timestamp())
 
 
-def _unplanned(error: PlannerGoneError | PlannerRefusedError) -> Unavailable:
-    what = "ends again and again" if isinstance(error, PlannerGoneError) else "cannot make a plan"
-    return Unavailable(f"The planner {what}.", "See the log of the server.")
+def unread_in_words(error: Exception) -> str:
+    """What is wrong with a row, without its content."""
+    if isinstance(error, Refusal):
+        return in_words(error)
+    return f"its records are damaged ({type(error).__name__})"
+
+
+def _wrong_places(snapshot: Snapshot) -> str:
+    """What of nodes, pools and queues makes no sense, by name."""
+    try:
+        check_snapshot(replace(snapshot, workloads=(), holds=()))
+    except Invalid as invalid:
+        parts = [f"{_named(snapshot, one.field)}: {one.message}" for one in invalid.errors[:_MOST_PLACES]]
+        return f" {' '.join(parts)}"
+    return ""
+
+
+def _named(snapshot: Snapshot, place: str) -> str:
+    """`nodes[2].cpu_milli` as `nodes box cpu_milli`."""
+    found = re.match(r"(nodes|pools|queues)\[(\d+)\]\.?(.*)", place)
+    if found is None:
+        return place
+    kind, number, rest = found.groups()
+    return f"{kind} {getattr(snapshot, kind)[int(number)].name} {rest}"

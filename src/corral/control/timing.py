@@ -16,7 +16,7 @@ class Timing(Protocol):
 
 
 class SystemTiming:
-    """Time as it passes, sleep of the machine included: a lease runs out while the lid is closed, too."""
+    """Time as it passes, also while the machine sleeps: a leadership expires with the lid closed."""
 
     def now(self) -> float:
         return time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -15,6 +15,17 @@ Key = tuple[str, Step]
 """A workload and what cannot be done with it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """How long something is left alone after its first failure, and at most."""
+
+    first_seconds: float = FIRST_REST_SECONDS
+    longest_seconds: float = LONGEST_REST_SECONDS
+
+
+USUAL = Rest()
+
+
 @dataclass(slots=True)
 class _Trouble:
     detail: str
@@ -26,12 +37,12 @@ class _Trouble:
 class Troubles:
     _known: dict[Key, _Trouble] = field(default_factory=dict)
 
-    def failed(self, workload_id: str, step: Step, detail: str, now: float) -> None:
+    def failed(self, workload_id: str, step: Step, detail: str, now: float, rest: Rest = USUAL) -> None:
         before = self._known.get((workload_id, step))
         failures = 1 if before is None else before.failures + 1
         # The exponent is bounded so that a week of failures does not overflow.
-        rest = min(LONGEST_REST_SECONDS, FIRST_REST_SECONDS * 2.0 ** min(failures - 1, 30))
-        self._known[workload_id, step] = _Trouble(detail, failures, now + rest)
+        seconds = min(rest.longest_seconds, rest.first_seconds * 2.0 ** min(failures - 1, 30))
+        self._known[workload_id, step] = _Trouble(detail, failures, now + seconds)
 
     def over(self, workload_id: str, step: Step) -> None:
         self._known.pop((workload_id, step), None)

@@ -50,9 +50,19 @@ class Reservation:
     devices: tuple[DeviceUse, ...] = ()
 
 
+class Entitlement(StrEnum):
+    """What a queue reclaims: capacity inside its guarantee, or its fair share of the surplus."""
+
+    GUARANTEE = "guarantee"
+    SURPLUS = "surplus"
+
+
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """A running replica that must go. `for_workload` takes its place; with `moves` it has a promise."""
+    """A running replica that must go. `for_workload` takes its place; with `moves` it has a promise.
+
+    `entitlement` says what the taker's queue reclaims, where the rule is `reclaim`.
+    """
 
     workload: str
     replica: str
@@ -60,6 +70,7 @@ class Eviction:
     rule: Action
     for_workload: str | None = None
     moves: bool = False
+    entitlement: Entitlement | None = None
 
 
 class ReasonKind(StrEnum):
@@ -129,12 +140,14 @@ class LackKind(StrEnum):
     """What no node has, or not all of them together."""
 
     NODES = "nodes"
+    LABELS = "labels"
     TAINTS = "taints"
     MODELS = "models"
     PROFILE = "profile"
     SHARED = "shared"
     SLICE_MIB = "slice_mib"
     DEVICES = "devices"
+    USABLE_DEVICES = "usable_devices"
     CPU_MILLI = "cpu_milli"
     MEMORY_MIB = "memory_mib"
     COMBINED = "combined"
@@ -145,15 +158,19 @@ class LackKind(StrEnum):
 class Lack:
     """The arithmetic: it asks for `asked`, and the largest node has `most`.
 
-    For `replicas`: so many start together, and there is room for `most` of them at once. `names` are the
-    models, the profile or the taints. Without numbers: `nodes` (there is none), `shared` (no device takes
-    slices), `combined` (each quantity is somewhere, but no node has all of them).
+    For `replicas`: so many start together, and there is room for `most` of them at once. For
+    `usable_devices`: the largest node has more devices, but only `most` in the mode and size of the request.
+    `names` are the models, the profile, the taints, or the labels and nodes that the request names. Without
+    numbers: `nodes` (there is none), `shared` (no device takes slices), `combined` (each quantity is
+    somewhere, but no node has all of them). `restricted`: other nodes are there, and their taints or labels
+    keep it away.
     """
 
     kind: LackKind
     asked: int = 0
     most: int = 0
     names: tuple[str, ...] = ()
+    restricted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

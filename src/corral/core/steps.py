@@ -4,10 +4,13 @@ from enum import StrEnum
 
 
 class Step(StrEnum):
+    PLAN = "plan"
+    EXPLAIN = "explain"
     START = "start"
     SIGNAL = "signal"
     RECORD = "record"
     HEAR = "hear"
+    REPORT = "report"
     FORGET = "forget"
     DISCARD = "discard"
     PURGE = "purge"
@@ -15,3 +18,10 @@ class Step(StrEnum):
     ADOPT = "adopt"
     OUTPUT = "output"
     MEASURE = "measure"
+
+
+OF_PLANNING = frozenset({Step.PLAN, Step.EXPLAIN})
+"""Those that the schedule loop tells of."""
+OF_CHORES = frozenset({Step.PURGE})
+OF_RECONCILING = frozenset(Step) - OF_PLANNING - OF_CHORES
+"""Those that the reconcile loop and the engine tell of."""

@@ -27,6 +27,19 @@ from corral.engines.sessions import Session, Terminal
 from corral.engines.tasks import Task
 
 
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an engine can do beyond starting and ending runs. What it cannot do, it refuses with the reason.
+
+    `messages`: runs can say something; `workspaces`: files are kept for a workload over its attempts.
+    """
+
+    messages: bool = True
+    execute: bool = True
+    dial: bool = True
+    workspaces: bool = True
+
+
 class RunPhase(StrEnum):
     """`leaving` was told to go and is still there."""
 
@@ -159,7 +172,8 @@ class NumaFacts:
 class NodeFacts:
     """What is known of a node beyond what placing needs.
 
-    `isolation` says in words how runs are kept apart there, `notes` what is missing or unusual.
+    `isolation` says in words how runs are kept apart there, `disk_limits` who keeps them (the kernel, or
+    somebody who looks), `notes` what is missing or unusual.
     """
 
     operating_system: str = ""
@@ -169,6 +183,7 @@ class NodeFacts:
     numa: tuple[NumaFacts, ...] = ()
     devices: Mapping[str, DeviceFacts] = field(default_factory=dict)
     isolation: str = ""
+    disk_limits: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -185,6 +200,14 @@ class Inventory:
 
 
 class Engine(Protocol):
+    @property
+    def capabilities(self) -> Capabilities:
+        """They stay the same as long as the engine is open."""
+
+    @property
+    def clock_domain(self) -> str | None:
+        """Names the clock of `ended_mark`s, if it is not that of the boot of this machine."""
+
     async def inventory(self) -> Inventory:
         """The nodes that are there now."""
 
@@ -219,6 +242,12 @@ class Engine(Protocol):
         """Nobody needs these workloads any more: their workspaces and output go.
 
         One of which a run has not been forgotten is left alone.
+        """
+
+    async def forget_person(self, owner: str) -> None:
+        """This person is gone: what is kept for them over all their work, such as a home, goes.
+
+        Refused while a run of theirs has not been forgotten, where something is kept.
         """
 
     async def logs(self, run: str, after: int, limit: int) -> LogChunk:

@@ -78,7 +78,7 @@ class NodeUse:
 
 @dataclass(frozen=True, slots=True)
 class DeviceUsage:
-    """What a device says of itself; a simulated one is never busy, and its memory is what runs were given."""
+    """What a device says of itself; of a simulated one, what the work on it is said to use."""
 
     node: str
     device: str

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from corral.core.refusals import Conflict
 from corral.engines import simulated_reports
-from corral.engines.interface import Cursor, Inventory, Observation, RunPhase, Start
+from corral.engines.interface import Capabilities, Cursor, Inventory, Observation, RunPhase, Start
 from corral.engines.reports import Counters, LogChunk, Message, Usage
 from corral.engines.sessions import Session, Terminal
 from corral.engines.simulated_world import NO_FAULTS, Faults, Program, World
@@ -21,6 +21,9 @@ __all__ = ["NO_FAULTS", "Faults", "Program", "SimulatedEngine"]
 
 class SimulatedEngine(World):
     """Implements `Engine`; `advance` and the switches are the world's own."""
+
+    capabilities = Capabilities(execute=False, dial=False, workspaces=False)
+    clock_domain = None
 
     async def inventory(self) -> Inventory:
         return self._inventory
@@ -63,6 +66,9 @@ class SimulatedEngine(World):
             if (ended := self._ended.pop(name, None)) is not None:
                 self._forgotten[name] = ended
                 self._said.pop(name, None)
+
+    async def forget_person(self, owner: str) -> None:
+        """Nothing is kept for people."""
 
     async def discard(self, workloads: Iterable[str]) -> None:
         for workload in workloads:

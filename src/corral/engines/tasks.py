@@ -7,6 +7,33 @@ from corral.engines.archives.limits import Archive
 
 
 @dataclass(frozen=True, slots=True)
+class SimulatedUse:
+    """What simulated work uses while it runs, up to what it was given; all of that where None.
+
+    `gpu_percent` and `gpu_memory_mib` are those of each of its devices.
+    """
+
+    cpu_milli: int | None = None
+    memory_mib: int | None = None
+    gpu_percent: int = 100
+    gpu_memory_mib: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What a run in a simulated zone does: works for a time, over all attempts, and ends with a code.
+
+    Without a duration it works until it is told to go. It then takes `save_seconds` to save; one that takes
+    longer than its grace is killed. A resumed attempt works for the time that is left.
+    """
+
+    duration_seconds: int | None
+    exit_code: int = 0
+    usage: SimulatedUse = SimulatedUse()
+    save_seconds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """A command of a Corral user (`owner`), and what it is given.
 
@@ -19,6 +46,8 @@ class Task:
 
     `secrets` are environment variables that are never written down: they travel through a pipe.
     `resume` says that the workload ran before and should go on where it stopped.
+
+    `simulation` says what a run in a simulated zone does; it is for those zones alone, and needed there.
     """
 
     owner: str
@@ -37,3 +66,4 @@ class Task:
     time_limit_seconds: int | None = None
     network: bool = True
     resume: bool = False
+    simulation: Simulation | None = None

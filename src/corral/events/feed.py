@@ -21,8 +21,6 @@ from corral.events.tables import event
 from corral.events.visibility import may_see
 from corral.store.database import Database, Transaction
 
-IDENTITY_TOPIC = "identity"
-
 _BATCH = 500
 _MOST_REPLAYED = 1000
 _FIRST_DELAY_SECONDS = 0.5
@@ -81,16 +79,12 @@ class EventFeed:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Hands out events inside the block."""
-        unsubscribe = [
-            self._database.hints.subscribe(TOPIC, self._wake.set),
-            self._database.hints.subscribe(IDENTITY_TOPIC, self._authority_changed),
-        ]
+        unsubscribe = self._database.hints.subscribe(TOPIC, self._wake.set)
         tasks = [asyncio.create_task(self._hand_out()), asyncio.create_task(self._end_when_stopping())]
         try:
             yield
         finally:
-            for stop in unsubscribe:
-                stop()
+            unsubscribe()
             for task in tasks:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
@@ -176,10 +170,6 @@ class EventFeed:
                 subscription.offer(seen, self._position)
             if len(events) < _BATCH:
                 return
-
-    def _authority_changed(self) -> None:
-        for subscription in self._subscriptions:
-            subscription.check_soon()
 
     async def _end_when_stopping(self) -> None:
         await self._stopping.wait()

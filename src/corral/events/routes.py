@@ -3,13 +3,11 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request
-from sqlalchemy.exc import SQLAlchemyError
 
-from corral.api.callers import AnyToken, Caller, authenticate
+from corral.api.callers import AnyToken
 from corral.api.problems import Problem
-from corral.core.refusals import Refusal
 from corral.events.feed import EventFeed
-from corral.events.stream import EventStreamResponse, messages
+from corral.events.stream import EventStreamResponse
 
 router = APIRouter(tags=["events"])
 
@@ -60,13 +58,4 @@ async def listen(
     """
     feed: EventFeed = request.app.state.event_feed
     opened = await feed.open(caller, last_event_id if last_event_id is not None else last_event_id_in_query)
-    return EventStreamResponse(opened, messages(opened, lambda: _caller_now(request)))
-
-
-async def _caller_now(request: Request) -> Caller | None:
-    # An open window is no sign of life: this must not keep an idle session from ending.
-    request.state.passive = True
-    try:
-        return await authenticate(request)
-    except (Refusal, SQLAlchemyError):
-        return None
+    return EventStreamResponse(opened, request)

@@ -2,15 +2,11 @@
 
 import asyncio
 import json
-import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from corral.api.callers import Caller
-
-# Changes of authority reach all streams at once; they look again within this time, not all in one moment.
-_SPREAD_SECONDS = 1.0
 
 
 def encode(name: str, identifier: int, data: dict[str, Any], retry_milliseconds: int | None = None) -> bytes:
@@ -25,7 +21,6 @@ class Subscription:
         self.caller = caller
         self.position = 0  # everything up to this event was offered, whether the caller may see it or not
         self.ended = False
-        self.check_at = float("inf")
         self._capacity = capacity
         self._closed: Callable[[Subscription], None] | None = closed
         self._waiting: deque[bytes] = deque()
@@ -75,10 +70,13 @@ class Subscription:
             return
         self._changed.clear()
 
-    def check_soon(self) -> None:
-        now = asyncio.get_running_loop().time()
-        self.check_at = min(self.check_at, now + random.uniform(0.0, _SPREAD_SECONDS))  # noqa: S311
-        self._changed.set()
+    async def adopt(self, caller: Caller) -> None:
+        """Goes on with what the caller holds now; who may see something else is told to start over."""
+        if caller.authorities != self.caller.authorities:
+            self.caller = caller
+            self._waiting.clear()
+            self._overflowed = True
+            self._changed.set()
 
     def end(self) -> None:
         """The stream ends by itself; the client connects again if it may."""

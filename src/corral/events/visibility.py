@@ -15,6 +15,7 @@ NEEDED = {
     "audit": Permission.AUDIT_READ,
     "queue": Permission.QUEUES_READ,
     "node": Permission.ZONES_READ,
+    "zone": Permission.ZONES_READ,
     "pool": Permission.ZONES_READ,
     "flavor": Permission.FLAVORS_READ,
     "workload": Permission.WORKLOADS_READ,
@@ -23,7 +24,7 @@ NEEDED = {
 _OWN: dict[str, tuple[str, ...]] = {"workload": OWN_WORK, "runtime": (Permission.WORKLOADS_RUN,)}
 _ACCOUNT = (AccountScope.READ,)
 # Things that are in no organisation: whoever may see them anywhere hears of them.
-_EVERYWHERE = frozenset({"node", "pool", "flavor"})
+_EVERYWHERE = frozenset({"node", "zone", "pool", "flavor"})
 
 
 def may_see(caller: Caller, kind: str, scope: str | None, user_id: str | None) -> bool:

@@ -19,7 +19,6 @@ from corral.identity.memory import Memory
 from corral.identity.tables import password, session, token, user
 from corral.store.database import Database, Transaction
 
-MOST_CHANGES = 20_000
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 SIGN_IN_REMEDY = "Sign in to the console, run `corral login`, or send a token as Authorization: Bearer."
 # What someone may do who must choose a password first: see that, do it, or leave.
@@ -64,13 +63,14 @@ class Changes:
         self._hour: datetime | None = None
         self._counts: Counter[str] = Counter()
 
-    def count(self, user_id: str, now: datetime) -> None:
+    def count(self, user_id: str, now: datetime, most: int) -> None:
+        """Refuses one more than `most`."""
         hour = now.replace(minute=0, second=0, microsecond=0)
         if hour != self._hour:
             self._hour, self._counts = hour, Counter()
-        if self._counts[user_id] >= MOST_CHANGES:
+        if self._counts[user_id] >= most:
             raise TooMany(
-                f"You asked for {MOST_CHANGES} changes within an hour.",
+                f"You asked for {most} changes within an hour.",
                 "Wait for the next hour; many workloads are changed by one call of /workloads/actions.",
                 headers={"Retry-After": str(int((hour + timedelta(hours=1) - now).total_seconds()) + 1)},
             )
@@ -99,7 +99,8 @@ class Access:
                 raise Unauthenticated("This needs an account.", SIGN_IN_REMEDY)
             caller = await self._by_session(request, secret)
         if request.scope["type"] == "http" and request.scope["method"] not in SAFE_METHODS:
-            self.changes.count(caller.user_id, self._database.now())
+            most = self._database.bounds.changes_per_hour
+            self.changes.count(caller.user_id, self._database.now(), most)
         return caller
 
     def session_secret(self, request: HTTPConnection) -> str | None:
@@ -141,7 +142,7 @@ class Access:
             )
         if not getattr(request.state, "passive", False):
             self.seen.sessions[credential.id] = self.seen.users[credential.user_id] = self._database.now()
-        return _caller(request, credential)
+        return _caller(request, credential, self._database.now())
 
     async def _by_token(self, request: HTTPConnection, header: str) -> Caller:
         scheme, _, text = header.partition(" ")
@@ -159,14 +160,15 @@ class Access:
             )
         if not getattr(request.state, "passive", False):
             self.seen.tokens[credential.id] = self.seen.users[credential.user_id] = self._database.now()
-        return _caller(request, credential)
+        return _caller(request, credential, self._database.now())
 
 
-def _caller(request: HTTPConnection, credential: Credential) -> Caller:
-    authorities = credential.authorities
+def _caller(request: HTTPConnection, credential: Credential, now: datetime) -> Caller:
+    # What is remembered for some seconds may have ended in them.
+    authorities = tuple(one for one in credential.authorities if one.until is None or now < one.until)
     if credential.scopes is not None:
         authorities = tuple(
-            Authority(one.path, frozenset(p for p in one.permissions if p in credential.scopes))
+            Authority(one.path, frozenset(p for p in one.permissions if p in credential.scopes), one.until)
             for one in authorities
         )
     return Caller(
@@ -178,6 +180,7 @@ def _caller(request: HTTPConnection, credential: Credential) -> Caller:
         authorities,
         token_scopes=credential.scopes,
         provider=credential.provider,
+        expires_at=credential.expires_at,
     )
 
 

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_ssh_public_key
 from sqlalchemy import delete, insert, select, update
 
-from corral.api.callers import Caller
+from corral.api.callers import IDENTITY, Caller
 from corral.api.problems import conflict
 from corral.api.versions import Expected
 from corral.audit.record import record
@@ -32,14 +32,11 @@ from corral.identity.models import (
     Tokens,
     User,
 )
-from corral.identity.organisations import IDENTITY
 from corral.identity.tables import login_link, password, session, ssh_key, token, user
 from corral.identity.users import apply_change
 from corral.store.database import AnyRow, Transaction
 
 TOKEN_DAYS = 90
-MOST_TOKENS = 200
-MOST_SSH_KEYS = 50
 SSH_KINDS = {
     "ssh-ed25519",
     "ecdsa-sha2-nistp256",
@@ -158,8 +155,8 @@ def create_token(transaction: Transaction, caller: Caller, new: NewToken, max_da
     owned = transaction.rows(select(token.c.name).where(token.c.user_id == caller.user_id))
     if any(row.name == new.name for row in owned):
         raise conflict("body.name", f"You already have a token called {new.name}.", "Choose another name.")
-    if len(owned) >= MOST_TOKENS:
-        raise conflict("body.name", f"You already have {MOST_TOKENS} tokens.", "Revoke some first.")
+    if len(owned) >= (most := transaction.bounds.tokens):
+        raise conflict("body.name", f"You already have {most} tokens.", "Revoke some first.")
     scopes: list[str] = ["*"] if "*" in new.scopes else sorted(str(one) for one in {*new.scopes})
     token_id, text = add_token(transaction, caller.user_id, new.name, scopes, expires_at)
     subject = user_subject(transaction, caller.user_id, caller.name)
@@ -214,14 +211,12 @@ def list_ssh_keys(transaction: Transaction, caller: Caller) -> SshKeys:
 
 def add_ssh_key(transaction: Transaction, caller: Caller, new: NewSshKey) -> SshKey:
     kind, blob, fingerprint = read_ssh_key(new.public_key)
-    owned = transaction.rows(select(ssh_key.c.id).where(ssh_key.c.user_id == caller.user_id))
-    if len(owned) >= MOST_SSH_KEYS:
-        raise conflict("body.title", f"You already have {MOST_SSH_KEYS} SSH keys.", "Remove some first.")
-    if transaction.scalar(select(ssh_key.c.id).where(ssh_key.c.fingerprint == fingerprint)) is not None:
+    owned = transaction.rows(select(ssh_key.c.fingerprint).where(ssh_key.c.user_id == caller.user_id))
+    if len(owned) >= (most := transaction.bounds.ssh_keys):
+        raise conflict("body.title", f"You already have {most} SSH keys.", "Remove some first.")
+    if any(row.fingerprint == fingerprint for row in owned):
         raise conflict(
-            "body.public_key",
-            "This key is registered already.",
-            "One key is one person's; make another.",
+            "body.public_key", "You already have this key.", "It works as it is; nothing is left to do."
         )
     key_id = new_id(Kind.SSH_KEY, transaction.now)
     transaction.run(

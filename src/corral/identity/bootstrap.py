@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import delete, func, insert, select, update
 
-from corral.api.callers import SYSTEM
+from corral.api.callers import IDENTITY, SYSTEM
 from corral.audit.record import Subject, record
 from corral.core.ids import Kind, new_id
 from corral.core.permissions import Permission
@@ -13,7 +13,6 @@ from corral.core.text import name_key
 from corral.identity.accounts import add_token, write_password
 from corral.identity.grants import add_grant, add_membership
 from corral.identity.lookups import held_at, role_by_key, root_of, user_subject
-from corral.identity.organisations import IDENTITY
 from corral.identity.tables import organisation, password, role, role_grant, token, user
 from corral.identity.users import add_user
 from corral.store.database import Transaction

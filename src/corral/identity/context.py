@@ -13,6 +13,7 @@ from corral.identity.lane import Lane
 from corral.identity.login import SessionRules
 from corral.identity.passwords import Passwords
 from corral.identity.providers import LoginProvider
+from corral.identity.user_hooks import UserHook
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class Identity:
     devices: Devices
     lane: Lane
     followers: tuple[OrganisationFollower, ...] = ()
+    user_hooks: tuple[UserHook, ...] = ()
 
 
 async def _identity(request: Request) -> Identity:

@@ -140,7 +140,7 @@ def _fold_ascii(text: str) -> str:
 
 
 # Plain strings: the keys are of a subclass, which is written a hundred times slower.
-_USER_FIELDS = tuple("".join(column.name) for column in user.c)
+_USER_FIELDS = tuple("".join(column.name) for column in user.c if column is not user.c.deleted_at)
 _GRANT_FIELDS = (
     "grant_id",
     "role_id",

@@ -10,12 +10,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Table, delete, or_, select
 
-from corral.api.callers import SYSTEM
+from corral.api.callers import IDENTITY, SYSTEM
 from corral.audit.record import Subject, record
 from corral.events.record import publish
 from corral.identity.grants import bump, user_changed
 from corral.identity.lookups import user_subject
-from corral.identity.organisations import IDENTITY
 from corral.identity.tables import (
     invitation,
     join_code,

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Select, delete, func, insert, select, update
 
-from corral.api.callers import Caller
+from corral.api.callers import IDENTITY, Caller
 from corral.api.problems import conflict
 from corral.audit.record import record
 from corral.core.ids import Kind, new_id
@@ -14,6 +14,7 @@ from corral.core.refusals import Conflict, Forbidden, Invalid, NotFound
 from corral.core.scopes import outermost
 from corral.events.record import publish
 from corral.identity.directory import get_user
+from corral.identity.ends import end_of_role
 from corral.identity.lookups import (
     Node,
     RoleFacts,
@@ -26,8 +27,7 @@ from corral.identity.lookups import (
     sees_user,
     user_subject,
 )
-from corral.identity.models import NewGrant, User
-from corral.identity.organisations import IDENTITY
+from corral.identity.models import NewGrant, User, UserWithRole
 from corral.identity.tables import membership, organisation, role, role_grant, user
 from corral.store.database import AnyRow, Transaction
 
@@ -62,7 +62,7 @@ def leave_organisation(transaction: Transaction, caller: Caller, user_id: str, n
     user_changed(transaction, user_id, bump(transaction, user_id), also=node.path)
 
 
-def give_role(transaction: Transaction, caller: Caller, user_id: str, new: NewGrant) -> User:
+def give_role(transaction: Transaction, caller: Caller, user_id: str, new: NewGrant) -> UserWithRole:
     row = find_user(transaction, caller, user_id)
     node = find_node(transaction, caller, new.organisation_id, Permission.ROLES_GRANT)
     wanted = find_role(transaction, caller, new.role_id)
@@ -71,7 +71,8 @@ def give_role(transaction: Transaction, caller: Caller, user_id: str, new: NewGr
         raise Invalid.field(
             "body.expires_at", "It is in the past.", "Choose a time to come, or leave it out."
         )
-    if not add_grant(transaction, user_id, wanted, node, new.expires_at):
+    end = end_of_role(caller, wanted, node, new.expires_at, "body.expires_at")
+    if not add_grant(transaction, user_id, wanted, node, end.at):
         raise conflict(
             "body.role_id",
             f"{row.display_name} already has the role {wanted.name} on {node.name}.",
@@ -83,10 +84,11 @@ def give_role(transaction: Transaction, caller: Caller, user_id: str, new: NewGr
         caller,
         "grant.create",
         user_subject(transaction, user_id, row.name),
-        after=_told(wanted.name, node.name, new.expires_at),
+        after=_told(wanted.name, node.name, end.at),
     )
     user_changed(transaction, user_id, bump(transaction, user_id))
-    return get_user(transaction, caller, user_id)
+    person = get_user(transaction, caller, user_id)
+    return UserWithRole(**dict(person), expires_at=end.at, notice=end.notice)
 
 
 def take_role(transaction: Transaction, caller: Caller, user_id: str, grant_id: str) -> None:

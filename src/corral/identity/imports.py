@@ -1,16 +1,20 @@
 """People from a CSV: a rehearsal that says what each line would do, then all lines or none."""
 
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import insert, select
+from sqlalchemy import ColumnElement, insert, select
 
-from corral.api.callers import Caller
+from corral.api.callers import IDENTITY, Caller
 from corral.audit.record import Subject, record, record_all
 from corral.core.ids import Kind, new_id
 from corral.core.permissions import Permission
 from corral.core.refusals import FieldError, Invalid
 from corral.events.record import publish
-from corral.identity.grants import add_grant, admit, bump, may_admit, user_changed
+from corral.identity.ends import End, end_of_role
+from corral.identity.grants import add_grant, admit, bump, user_changed
 from corral.identity.login import SessionRules, link_row, make_login_link
 from corral.identity.lookups import (
     Node,
@@ -20,14 +24,14 @@ from corral.identity.lookups import (
     find_role,
     find_user,
     held_at,
-    sees_user,
+    people_condition,
     user_subject,
 )
 from corral.identity.models import Import, ImportedRow, ImportResult, LoginLink
-from corral.identity.organisations import IDENTITY
 from corral.identity.rules import ImportRow, read_people
 from corral.identity.tables import login_link, membership, role_grant, user
 from corral.store.database import Transaction
+from corral.store.schema import any_of
 
 IN_BATCH = 500
 
@@ -38,9 +42,11 @@ def import_people(
     node = find_node(transaction, caller, wanted.organisation_id, Permission.PEOPLE_MANAGE)
     role = find_role(transaction, caller, wanted.role_id)
     check_grantable(caller, role, node)
+    end = end_of_role(caller, role, node)
     rows = read_people(wanted.csv)
     known = _known(transaction, [row.name for row in rows])
-    outcomes = [_outcome(transaction, caller, row, known, node, role) for row in rows]
+    standing = _standing(transaction, caller, known, node, role)
+    outcomes = [_outcome(caller, row, known.get(row.name), standing, node) for row in rows]
     errors = [one for one in outcomes if one.result == "error"]
     if errors and not wanted.dry_run:
         raise Invalid(
@@ -55,13 +61,14 @@ def import_people(
     if not wanted.dry_run:
         for outcome in outcomes:
             if outcome.result == "add":
-                _add(transaction, caller, known[outcome.name], node, role)
+                _add(transaction, caller, known[outcome.name], node, role, end)
         links = _create(
             transaction,
             caller,
             [row for row, outcome in zip(rows, outcomes, strict=True) if outcome.result == "create"],
             node,
             role,
+            end,
             rules.given_link_lifetime,
             console,
         )
@@ -72,6 +79,8 @@ def import_people(
         created=sum(one.result == "create" for one in outcomes),
         added=sum(one.result == "add" for one in outcomes),
         errors=len(errors),
+        role_expires_at=end.at,
+        notice=end.notice,
     )
 
 
@@ -85,25 +94,47 @@ def _known(transaction: Transaction, names: list[str]) -> dict[str, str]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """How people who exist stand to the import: ids, found in a few statements for all of them."""
+
+    seen: frozenset[str]
+    managed: frozenset[str]
+    members: frozenset[str]
+    granted: frozenset[str]
+
+
+def _standing(
+    transaction: Transaction, caller: Caller, known: Mapping[str, str], node: Node, role: RoleFacts
+) -> _Standing:
+    def those(column: ColumnElement[str], *conditions: ColumnElement[bool]) -> frozenset[str]:
+        statement = select(column).where(any_of(column, "ids"), *conditions)
+        return frozenset(one for (one,) in transaction.rows(statement, ids))
+
+    ids = {"ids": json.dumps([*known.values()])}
+    granted = (role_grant.c.organisation_id == node.id, role_grant.c.role_id == role.id)
+    return _Standing(
+        seen=those(user.c.id, people_condition(caller.scopes(Permission.PEOPLE_READ))),
+        managed=those(user.c.id, people_condition(caller.scopes(Permission.PEOPLE_MANAGE)))
+        | {caller.user_id},
+        members=those(membership.c.user_id, membership.c.organisation_id == node.id),
+        granted=those(role_grant.c.user_id, *granted, held_at(transaction.now)),
+    )
+
+
 def _outcome(
-    transaction: Transaction,
-    caller: Caller,
-    row: ImportRow,
-    known: dict[str, str],
-    node: Node,
-    role: RoleFacts,
+    caller: Caller, row: ImportRow, user_id: str | None, standing: _Standing, node: Node
 ) -> ImportedRow:
     problems = list(row.problems)
-    user_id = known.get(row.name)
     result: str = "create"
     if user_id is not None:
-        if not sees_user(transaction, caller, user_id):
+        if user_id not in standing.seen:
             problems.append("name: taken")  # by whom, and where they belong, is not told
-        elif _belongs(transaction, user_id, node, role):
+        elif user_id in standing.members and user_id in standing.granted:
             result = "unchanged"
         else:
             result = "add"
-            if not may_admit(transaction, caller, user_id) and not _is_member(transaction, user_id, node):
+            if user_id not in standing.managed and user_id not in standing.members:
                 problems.append("name: belongs to organisations whose people you do not manage")
             if not caller.may(Permission.ROLES_GRANT, node.path):
                 problems.append(f"role: giving one to people who exist needs roles.grant on {node.name}")
@@ -119,30 +150,13 @@ def _outcome(
     )
 
 
-def _belongs(transaction: Transaction, user_id: str, node: Node, role: RoleFacts) -> bool:
-    granted = transaction.first(
-        select(role_grant.c.id).where(
-            role_grant.c.user_id == user_id,
-            role_grant.c.organisation_id == node.id,
-            role_grant.c.role_id == role.id,
-            held_at(transaction.now),
-        )
-    )
-    return granted is not None and _is_member(transaction, user_id, node)
-
-
-def _is_member(transaction: Transaction, user_id: str, node: Node) -> bool:
-    member = select(membership.c.user_id).where(
-        membership.c.user_id == user_id, membership.c.organisation_id == node.id
-    )
-    return transaction.first(member) is not None
-
-
-def _add(transaction: Transaction, caller: Caller, user_id: str, node: Node, role: RoleFacts) -> None:
+def _add(
+    transaction: Transaction, caller: Caller, user_id: str, node: Node, role: RoleFacts, end: End
+) -> None:
     person = find_user(transaction, caller, user_id)
     admit(transaction, caller, person, node)
-    add_grant(transaction, user_id, role, node, None)
-    told = _told(person.name, node, role)
+    add_grant(transaction, user_id, role, node, end.at)
+    told = _told(person.name, node, role, end)
     subject = user_subject(transaction, user_id, person.name)
     record(transaction, caller, "membership.create", subject, after=told)
     user_changed(transaction, user_id, bump(transaction, user_id))
@@ -154,6 +168,7 @@ def _create(
     rows: list[ImportRow],
     node: Node,
     role: RoleFacts,
+    end: End,
     lifetime: timedelta,
     console: str,
 ) -> dict[str, LoginLink]:
@@ -162,7 +177,8 @@ def _create(
         return {}
     now = transaction.now
     ids = {row.name: new_id(Kind.USER, now) for row in rows}
-    links = {row.name: make_login_link(now, lifetime, console) for row in rows}
+    managed = caller.until([Permission.PEOPLE_MANAGE], node.path)
+    links = {row.name: make_login_link(now, lifetime, console, managed) for row in rows}
     at = {"created_at": now}
     place = {"organisation_id": node.id, **at}
     transaction.run(
@@ -183,7 +199,7 @@ def _create(
     )
     transaction.run(insert(membership), [{"user_id": one, **place} for one in ids.values()])
     grants = [
-        {"id": new_id(Kind.GRANT, now), "user_id": one, "role_id": role.id, "expires_at": None, **place}
+        {"id": new_id(Kind.GRANT, now), "user_id": one, "role_id": role.id, "expires_at": end.at, **place}
         for one in ids.values()
     ]
     transaction.run(insert(role_grant), grants)
@@ -191,7 +207,7 @@ def _create(
         insert(login_link), [link_row(links[name], one, caller.user_id, now) for name, one in ids.items()]
     )
     subjects = [
-        (Subject("user", ids[row.name], row.name, node.path), None, _told(row.name, node, role))
+        (Subject("user", ids[row.name], row.name, node.path), None, _told(row.name, node, role, end))
         for row in rows
     ]
     record_all(transaction, caller, "user.create", subjects)
@@ -201,5 +217,6 @@ def _create(
     return links
 
 
-def _told(name: str, node: Node, role: RoleFacts) -> dict[str, str]:
-    return {"name": name, "organisation": node.name, "role": role.name, "by": "import"}
+def _told(name: str, node: Node, role: RoleFacts, end: End) -> dict[str, str]:
+    told = {"name": name, "organisation": node.name, "role": role.name, "by": "import"}
+    return told if end.at is None else {**told, "role_expires_at": end.at.isoformat()}

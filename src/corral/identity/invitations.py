@@ -4,12 +4,11 @@ Both are roles given later, so "nobody gives what they lack" is asked twice: of 
 made; and of the same person again when they are used.
 """
 
-from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Select, delete, insert, select, update
 
-from corral.api.callers import Caller, Origin
+from corral.api.callers import IDENTITY, Caller, Origin, held_on, held_until
 from corral.api.pages import Order, Page, page_of
 from corral.audit.record import Subject, record
 from corral.core.ids import Kind, new_id
@@ -19,6 +18,7 @@ from corral.events.record import publish
 from corral.identity.accounts import write_password
 from corral.identity.credentials import hash_secret, new_join_code, new_secret, read_join_code
 from corral.identity.directory import get_user
+from corral.identity.ends import End, end_of_offer, end_of_role, outlasts
 from corral.identity.grants import add_grant, add_membership, bump, user_changed
 from corral.identity.login import SessionRules, SignedIn, open_session
 from corral.identity.lookups import (
@@ -35,21 +35,21 @@ from corral.identity.lookups import (
 from corral.identity.models import (
     AcceptInvitation,
     CreatedInvitation,
+    CreatedJoinCode,
     Invitation,
     InvitationPreview,
     Join,
     JoinCode,
     JoinPreview,
+    NewAccount,
     NewInvitation,
     NewJoinCode,
     User,
 )
-from corral.identity.organisations import IDENTITY
 from corral.identity.tables import invitation, join_code, organisation, role, user
 from corral.identity.users import add_user
 from corral.store.database import AnyRow, Transaction
 
-MOST_OPEN = 1_000
 GONE = "This invitation was used, withdrawn or is too old."
 NO_CODE = "There is no such join code, or it is full or too old."
 ASK_AGAIN = "Ask whoever gave it to you for a new one."
@@ -77,6 +77,7 @@ def create_invitation(
     transaction: Transaction, caller: Caller, new: NewInvitation, console: str
 ) -> CreatedInvitation:
     node, wanted = _offer(transaction, caller, new.organisation_id, new.role_id)
+    given, works = end_of_role(caller, wanted, node), _works(transaction, caller, wanted, node, new)
     invitation_id, secret = new_id(Kind.INVITATION, transaction.now), new_secret()
     transaction.run(
         insert(invitation).values(
@@ -87,7 +88,7 @@ def create_invitation(
             mail=new.mail,
             secret_hash=hash_secret(secret),
             created_at=transaction.now,
-            expires_at=transaction.now + timedelta(hours=new.expires_in_hours),
+            expires_at=works.at,
         )
     )
     told = {"organisation": node.name, "role": wanted.name, "mail": new.mail}
@@ -96,7 +97,13 @@ def create_invitation(
     row = transaction.first(_INVITATIONS.where(invitation.c.id == invitation_id))
     assert row is not None
     url = f"{console}/join#invitation={secret}"
-    return CreatedInvitation(invitation=_invitation(row), secret=secret, url=url)
+    return CreatedInvitation(
+        invitation=_invitation(row),
+        role_expires_at=given.at,
+        notice=_notice(given, works),
+        secret=secret,
+        url=url,
+    )
 
 
 def mark_mailed(transaction: Transaction, invitation_id: str) -> Invitation | None:
@@ -121,7 +128,7 @@ def withdraw_invitation(transaction: Transaction, caller: Caller, invitation_id:
 
 def preview_invitation(transaction: Transaction, secret: str) -> InvitationPreview:
     row = _by_secret(transaction, secret)
-    _, offered = _still_offered(transaction, row, row.invited_by, GONE)
+    _, offered, end = _still_offered(transaction, row, row.invited_by, GONE)
     return InvitationPreview(
         organisation_name=row.organisation_name,
         role_name=offered.name,
@@ -129,6 +136,7 @@ def preview_invitation(transaction: Transaction, secret: str) -> InvitationPrevi
         invited_by=row.inviter,
         mail=row.mail,
         expires_at=row.expires_at,
+        role_expires_at=end.at,
     )
 
 
@@ -136,11 +144,11 @@ def accept_invitation(
     transaction: Transaction, accepted: AcceptInvitation, hashed: str, origin: Origin, rules: SessionRules
 ) -> SignedIn:
     row = _by_secret(transaction, accepted.secret)
-    node, wanted = _still_offered(transaction, row, row.invited_by, GONE)
+    node, wanted, end = _still_offered(transaction, row, row.invited_by, GONE)
     transaction.run(delete(invitation).where(invitation.c.id == row.id))
-    user_id = _new_person(transaction, accepted.name, accepted.display_name, row.mail, hashed, node, wanted)
+    user_id = _new_person(transaction, accepted, row.mail, hashed, node, wanted, end)
     caller = _as(transaction, user_id, accepted.name, origin)
-    told = {"organisation": node.name, "role": wanted.name, "invitation": row.id}
+    told = {**_given(node, wanted, end), "invitation": row.id}
     record(transaction, caller, "user.create", user_subject(transaction, user_id, accepted.name), after=told)
     _changed(transaction, "invitation", row.id, node)
     user_changed(transaction, user_id, 1)
@@ -165,8 +173,9 @@ def list_join_codes(
     )
 
 
-def create_join_code(transaction: Transaction, caller: Caller, new: NewJoinCode) -> JoinCode:
+def create_join_code(transaction: Transaction, caller: Caller, new: NewJoinCode) -> CreatedJoinCode:
     node, wanted = _offer(transaction, caller, new.organisation_id, new.role_id)
+    given, works = end_of_role(caller, wanted, node), _works(transaction, caller, wanted, node, new)
     code_id = new_id(Kind.JOIN_CODE, transaction.now)
     transaction.run(
         insert(join_code).values(
@@ -178,7 +187,7 @@ def create_join_code(transaction: Transaction, caller: Caller, new: NewJoinCode)
             seats=new.seats,
             seats_taken=0,
             created_at=transaction.now,
-            expires_at=transaction.now + timedelta(hours=new.expires_in_hours),
+            expires_at=works.at,
         )
     )
     told = {"organisation": node.name, "role": wanted.name, "seats": new.seats}
@@ -186,7 +195,8 @@ def create_join_code(transaction: Transaction, caller: Caller, new: NewJoinCode)
     _changed(transaction, "join_code", code_id, node)
     row = transaction.first(_JOIN_CODES.where(join_code.c.id == code_id))
     assert row is not None
-    return _join_code(transaction, caller, row)
+    made = _join_code(transaction, caller, row)
+    return CreatedJoinCode(**dict(made), role_expires_at=given.at, notice=_notice(given, works))
 
 
 def withdraw_join_code(transaction: Transaction, caller: Caller, code_id: str) -> None:
@@ -202,13 +212,14 @@ def withdraw_join_code(transaction: Transaction, caller: Caller, code_id: str) -
 
 def preview_join(transaction: Transaction, code: str) -> JoinPreview:
     row = _by_code(transaction, code)
-    _, offered = _still_offered(transaction, row, row.made_by, NO_CODE)
+    _, offered, end = _still_offered(transaction, row, row.made_by, NO_CODE)
     return JoinPreview(
         organisation_name=row.organisation_name,
         role_name=offered.name,
         role_key=offered.key,
         seats_left=row.seats - row.seats_taken,
         expires_at=row.expires_at,
+        role_expires_at=end.at,
     )
 
 
@@ -217,11 +228,11 @@ def join_with_code(
 ) -> SignedIn:
     """A new account by join code."""
     row = _by_code(transaction, join.code)
-    node, wanted = _still_offered(transaction, row, row.made_by, NO_CODE)
-    user_id = _new_person(transaction, join.name, join.display_name, join.mail, hashed, node, wanted)
+    node, wanted, end = _still_offered(transaction, row, row.made_by, NO_CODE)
+    user_id = _new_person(transaction, join, join.mail, hashed, node, wanted, end)
     _take_seat(transaction, row, node)
     caller = _as(transaction, user_id, join.name, origin)
-    told = {"organisation": node.name, "role": wanted.name, "join_code": row.id}
+    told = {**_given(node, wanted, end), "join_code": row.id}
     record(transaction, caller, "user.create", user_subject(transaction, user_id, join.name), after=told)
     user_changed(transaction, user_id, 1)
     return _sign_in(transaction, user_id, origin, rules)
@@ -230,13 +241,13 @@ def join_with_code(
 def join_as_member(transaction: Transaction, caller: Caller, code: str) -> User:
     """Someone who has an account joins one more organisation."""
     row = _by_code(transaction, code)
-    node, wanted = _still_offered(transaction, row, row.made_by, NO_CODE)
+    node, wanted, end = _still_offered(transaction, row, row.made_by, NO_CODE)
     joined = add_membership(transaction, caller.user_id, node)
-    granted = add_grant(transaction, caller.user_id, wanted, node, None)
+    granted = add_grant(transaction, caller.user_id, wanted, node, end.at)
     if not (joined or granted):
         raise Conflict(f"You already belong to {node.name}.", "No seat was taken; nothing is left to do.")
     _take_seat(transaction, row, node)
-    told = {"organisation": node.name, "role": wanted.name, "join_code": row.id}
+    told = {**_given(node, wanted, end), "join_code": row.id}
     subject = user_subject(transaction, caller.user_id, caller.name)
     record(transaction, caller, "membership.create", subject, after=told)
     user_changed(transaction, caller.user_id, bump(transaction, caller.user_id))
@@ -247,13 +258,32 @@ def _offer(transaction: Transaction, caller: Caller, node_id: str, role_id: str)
     node = find_node(transaction, caller, node_id, Permission.PEOPLE_INVITE)
     wanted = find_role(transaction, caller, role_id)
     check_grantable(caller, wanted, node)
-    refuse_beyond(transaction, invitation.c.invited_by, caller, MOST_OPEN)
-    refuse_beyond(transaction, join_code.c.made_by, caller, MOST_OPEN)
+    most = transaction.bounds.open_invitations
+    refuse_beyond(transaction, invitation.c.invited_by, caller, most)
+    refuse_beyond(transaction, join_code.c.made_by, caller, most)
     return node, wanted
 
 
-def _still_offered(transaction: Transaction, row: AnyRow, maker_id: str, gone: str) -> tuple[Node, RoleFacts]:
-    """What was offered, if whoever offered it could still offer it now."""
+def _works(
+    transaction: Transaction, caller: Caller, wanted: RoleFacts, node: Node, new: NewInvitation | NewJoinCode
+) -> End:
+    asked = "expires_in_hours" in new.model_fields_set
+    return end_of_offer(caller, wanted, node, transaction.now, new.expires_in_hours, asked=asked)
+
+
+def _notice(given: End, works: End) -> str | None:
+    return " ".join(one.notice for one in (given, works) if one.notice is not None) or None
+
+
+def _given(node: Node, wanted: RoleFacts, end: End) -> dict[str, str]:
+    told = {"organisation": node.name, "role": wanted.name}
+    return told if end.at is None else {**told, "role_expires_at": end.at.isoformat()}
+
+
+def _still_offered(
+    transaction: Transaction, row: AnyRow, maker_id: str, gone: str
+) -> tuple[Node, RoleFacts, End]:
+    """What was offered and until when, if whoever offered it could still offer it now."""
     maker = transaction.first(select(user.c.name, user.c.state).where(user.c.id == maker_id))
     if maker is None or maker.state != "active":
         raise NotFound(gone, ASK_AGAIN)
@@ -264,7 +294,7 @@ def _still_offered(transaction: Transaction, row: AnyRow, maker_id: str, gone: s
     wanted = find_role(transaction, caller, row.role_id)
     if wanted.permissions - caller.permissions_on(row.path):
         raise NotFound(gone, ASK_AGAIN)
-    return node, wanted
+    return node, wanted, end_of_role(caller, wanted, node)
 
 
 def _as(transaction: Transaction, user_id: str, name: str, origin: Origin) -> Caller:
@@ -273,17 +303,17 @@ def _as(transaction: Transaction, user_id: str, name: str, origin: Origin) -> Ca
 
 def _new_person(
     transaction: Transaction,
-    name: str,
-    display_name: str,
+    new: NewAccount,
     mail: str | None,
     hashed: str,
     node: Node,
     wanted: RoleFacts,
+    end: End,
 ) -> str:
-    user_id = add_user(transaction, name=name, display_name=display_name, mail=mail)
+    user_id = add_user(transaction, name=new.name, display_name=new.display_name, mail=mail)
     write_password(transaction, user_id, hashed, must_change=False)
     add_membership(transaction, user_id, node)
-    add_grant(transaction, user_id, wanted, node, None)
+    add_grant(transaction, user_id, wanted, node, end.at)
     return user_id
 
 
@@ -360,13 +390,12 @@ def _invitation(row: AnyRow) -> Invitation:
 
 
 def _join_code(transaction: Transaction, caller: Caller, row: AnyRow) -> JoinCode:
-    """The code itself is the role: only who could give that role there is shown it."""
-    could_give = caller.may(Permission.PEOPLE_INVITE, row.path) and not (
-        find_role(transaction, caller, row.role_id).permissions - caller.permissions_on(row.path)
-    )
+    """The code itself is the role: only who could give that role there, for as long, is shown it."""
+    wanted = find_role(transaction, caller, row.role_id).permissions
+    could_give = caller.may(Permission.PEOPLE_INVITE, row.path) and wanted <= caller.permissions_on(row.path)
     return JoinCode(
         id=row.id,
-        code=row.code if could_give else None,
+        code=row.code if could_give and _for_as_long(transaction, caller, row, wanted) else None,
         organisation_id=row.organisation_id,
         organisation_name=row.organisation_name,
         role_id=row.role_id,
@@ -376,6 +405,17 @@ def _join_code(transaction: Transaction, caller: Caller, row: AnyRow) -> JoinCod
         created_at=row.created_at,
         expires_at=row.expires_at,
     )
+
+
+def _for_as_long(
+    transaction: Transaction, caller: Caller, row: AnyRow, wanted: frozenset[Permission]
+) -> bool:
+    """Whether the caller holds what a code gives at least as long as whoever made it."""
+    own = caller.until(wanted, row.path)
+    if own is None or row.made_by == caller.user_id:
+        return True
+    makers = authorities_of(transaction, row.made_by)
+    return wanted <= held_on(makers, row.path) and not outlasts(held_until(makers, wanted, row.path), own)
 
 
 _PLACE = (

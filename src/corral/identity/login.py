@@ -7,18 +7,19 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select
 
-from corral.api.callers import Caller, Origin
+from corral.api.callers import IDENTITY, Authority, Caller, Origin, held_on, held_until
 from corral.audit.record import Subject, record
 from corral.core.ids import Kind, new_id
+from corral.core.permissions import Permission
 from corral.core.refusals import Forbidden, LoginFailed, TooMany
 from corral.core.scopes import ancestors
 from corral.events.record import publish
 from corral.identity.credentials import csrf_token, hash_secret, new_secret
 from corral.identity.directory import get_user
+from corral.identity.ends import lasts
 from corral.identity.lane import Lane
-from corral.identity.lookups import authorities_of, manages_wholly, root_of, user_subject
+from corral.identity.lookups import authorities_of, manages_wholly, places_of, root_of, user_subject
 from corral.identity.models import LoginLink, PermissionsHere, Session
-from corral.identity.organisations import IDENTITY
 from corral.identity.providers import LoginProvider, Proven
 from corral.identity.rules import controls
 from corral.identity.tables import external_login, login_link, password, session, user
@@ -35,7 +36,6 @@ from corral.identity.throttle import (
 )
 from corral.store.database import AnyRow, Database, Transaction
 
-MOST_SESSIONS = 100
 NOBODY = "Nobody of that name with that password."
 
 
@@ -114,23 +114,42 @@ async def sign_in_by_link(database: Database, secret: str, origin: Origin, rules
 
 
 def new_login_link(
-    transaction: Transaction, user_id: str, made_by: str | None, lifetime: timedelta, console: str
+    transaction: Transaction,
+    user_id: str,
+    made_by: str | None,
+    lifetime: timedelta,
+    console: str,
+    at_most: datetime | None = None,
 ) -> LoginLink:
     """A link that opens the console once as this person; earlier unused ones stop working.
 
     `made_by` is the person who made it, or nobody where Corral itself did at its start.
     """
-    link = make_login_link(transaction.now, lifetime, console)
+    link = make_login_link(transaction.now, lifetime, console, at_most)
     transaction.run(delete(login_link).where(login_link.c.user_id == user_id))
     transaction.run(insert(login_link).values(link_row(link, user_id, made_by, transaction.now)))
     return link
 
 
-def make_login_link(now: datetime, lifetime: timedelta, console: str) -> LoginLink:
+def end_of_link(transaction: Transaction, caller: Caller, user_id: str) -> datetime | None:
+    """How long the caller may make links for this person; it is asked again when one is used."""
+    if user_id == caller.user_id:
+        return None
+    ends = [
+        caller.until([Permission.PEOPLE_MANAGE], path)
+        for path in places_of(transaction, user_id) or [root_of(transaction).path]
+    ]
+    return min((end for end in ends if end is not None), default=None)
+
+
+def make_login_link(
+    now: datetime, lifetime: timedelta, console: str, at_most: datetime | None = None
+) -> LoginLink:
     """The link alone; it works once its row is stored."""
     secret = new_secret()
     # In the fragment: browsers do not send it, so it is in no log and no referrer.
-    return LoginLink(secret=secret, url=f"{console}/login#once={secret}", expires_at=now + lifetime)
+    expires_at = now + lifetime if at_most is None else min(now + lifetime, at_most)
+    return LoginLink(secret=secret, url=f"{console}/login#once={secret}", expires_at=expires_at)
 
 
 def link_row(link: LoginLink, user_id: str, made_by: str | None, now: datetime) -> dict[str, Any]:
@@ -190,7 +209,8 @@ def open_session(
 def _end_beyond(transaction: Transaction, user_id: str) -> None:
     """Makes room for one more session: those that were not used for the longest time end."""
     mine = select(session.c.id).where(session.c.user_id == user_id)
-    oldest = mine.order_by(session.c.last_seen_at.desc(), session.c.id.desc()).offset(MOST_SESSIONS - 1)
+    newest_first = mine.order_by(session.c.last_seen_at.desc(), session.c.id.desc())
+    oldest = newest_first.offset(transaction.bounds.sessions - 1)
     ended = [row.id for row in transaction.rows(oldest)]
     if ended:
         transaction.run(delete(session).where(session.c.id.in_(ended)))
@@ -207,12 +227,23 @@ def describe_session(
         csrf_token=None if secret is None else csrf_token(secret),
         must_change_password=must_change,
         current_password_needed=not (must_change or _link_is_proof(transaction, caller)),
-        permissions=[
-            PermissionsHere(organisation_id=ancestors(one.path)[-1], permissions=sorted(one.permissions))
-            for one in caller.authorities
-        ],
+        permissions=_permissions_here(caller),
         expires_at=expires_at,
     )
+
+
+def _permissions_here(caller: Caller) -> list[PermissionsHere]:
+    """What is held on each organisation itself, and how long if there is an end."""
+    by_path: dict[str, list[Authority]] = {}
+    for one in caller.authorities:
+        by_path.setdefault(one.path, []).append(one)
+    found = []
+    for path, held in by_path.items():
+        permissions = sorted(held_on(held, path))
+        ends = {each: end for each in permissions if (end := held_until(held, [each], path)) is not None}
+        here = PermissionsHere(organisation_id=ancestors(path)[-1], permissions=permissions, ends=ends)
+        found.append(here)
+    return found
 
 
 def must_change_password(transaction: Transaction, caller: Caller) -> bool:
@@ -284,10 +315,8 @@ def _maker_still_may(transaction: Transaction, link: AnyRow) -> bool:
         return True
     if transaction.scalar(select(user.c.state).where(user.c.id == link.made_by)) != "active":
         return False
-    held = authorities_of(transaction, link.made_by)
-    return manages_wholly(transaction, held, link.user_id) and controls(
-        held, authorities_of(transaction, link.user_id)
-    )
+    held, opened = authorities_of(transaction, link.made_by), authorities_of(transaction, link.user_id)
+    return manages_wholly(transaction, held, link.user_id) and controls(held, opened) and lasts(held, opened)
 
 
 def _record_failure(transaction: Transaction, name: str, provider: str, origin: Origin, reason: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Column, ColumnElement, and_, bindparam, exists, false, func, or_, select
@@ -15,6 +16,8 @@ from corral.identity.rules import effective, require_control
 from corral.identity.tables import membership, organisation, role, role_grant, user
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import Instant
+
+NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +110,14 @@ def check_grantable(caller: Caller, wanted: RoleFacts, node: Node) -> None:
 
 
 def authorities_of(transaction: Transaction, user_id: str) -> tuple[Authority, ...]:
-    """What a person holds now: one authority per organisation, expired grants left out."""
-    held: dict[str, frozenset[Permission]] = {}
-    for path, permissions in transaction.rows(AUTHORITIES, {"user_id": user_id, "now": transaction.now}):
-        held[path] = held.get(path, frozenset()) | effective(permissions)
-    return tuple(Authority(path, permissions) for path, permissions in sorted(held.items()))
+    """What a person holds now: one authority per organisation and end, expired grants left out."""
+    held: dict[tuple[str, datetime | None], frozenset[Permission]] = {}
+    for path, until, permissions in transaction.rows(
+        AUTHORITIES, {"user_id": user_id, "now": transaction.now}
+    ):
+        held[path, until] = held.get((path, until), frozenset()) | effective(permissions)
+    order = sorted(held, key=lambda one: (one[0], one[1] or NEVER))
+    return tuple(Authority(path, held[path, until], until) for path, until in order)
 
 
 def user_subject(transaction: Transaction, user_id: str, name: str) -> Subject:
@@ -128,7 +134,7 @@ def user_subject(transaction: Transaction, user_id: str, name: str) -> Subject:
 
 def find_user(transaction: Transaction, caller: Caller, user_id: str) -> AnyRow:
     """The person's row, if it is the caller or belongs to an organisation whose people the caller may see."""
-    row = transaction.first(select(user).where(user.c.id == user_id))
+    row = transaction.first(select(user).where(user.c.id == user_id, user.c.deleted_at.is_(None)))
     own = user_id == caller.user_id and caller.in_scope(AccountScope.READ)
     if row is None or not (own or sees_user(transaction, caller, user_id)):
         raise NotFound(f"There is no person {user_id} that you may see.", "List the people to find the id.")
@@ -163,21 +169,28 @@ def find_steered(transaction: Transaction, caller: Caller, user_id: str) -> AnyR
 
 
 def manages_wholly(transaction: Transaction, held: Sequence[Authority], user_id: str) -> bool:
-    """Whether `held` has people.manage wherever the person belongs."""
+    """Whether `held` has people.manage wherever the person belongs: at the root, if that is nowhere."""
+    paths = places_of(transaction, user_id) or [root_of(transaction).path]
+    return all(Permission.PEOPLE_MANAGE in held_on(held, path) for path in paths)
+
+
+def places_of(transaction: Transaction, user_id: str) -> list[str]:
+    """The paths of the organisations that the person belongs to."""
     paths = transaction.rows(
         select(organisation.c.path)
         .join(membership, membership.c.organisation_id == organisation.c.id)
         .where(membership.c.user_id == user_id)
     )
-    return all(Permission.PEOPLE_MANAGE in held_on(held, path) for (path,) in paths)
+    return [path for (path,) in paths]
 
 
 def people_condition(scopes: Sequence[str]) -> ColumnElement[bool]:
-    """People who belong somewhere at or below `scopes`; all people where the root is among them."""
+    """People who belong somewhere at or below `scopes`; all people where the root is among them. Of deleted
+    ones there is no membership."""
     if not scopes:
         return user.c.id.is_(None)
     if any(is_root(scope) for scope in scopes):
-        return user.c.id.is_not(None)
+        return user.c.deleted_at.is_(None)
     return exists(
         select(membership.c.user_id)
         .join(organisation, organisation.c.id == membership.c.organisation_id)
@@ -225,7 +238,7 @@ _NODES = select(
 )
 _ROLES = select(role, organisation.c.path).join(organisation, organisation.c.id == role.c.organisation_id)
 AUTHORITIES = (
-    select(organisation.c.path, role.c.permissions)
+    select(organisation.c.path, role_grant.c.expires_at, role.c.permissions)
     .select_from(role_grant)
     .join(role, role.c.id == role_grant.c.role_id)
     .join(organisation, organisation.c.id == role_grant.c.organisation_id)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Generic, Protocol, TypeVar
 
-from corral.identity.organisations import IDENTITY
+from corral.api.callers import IDENTITY
 from corral.store.database import Database
 
 LONGEST = timedelta(seconds=5)

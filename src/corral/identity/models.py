@@ -108,6 +108,22 @@ class User(Output):
     roles: list[RoleGrant] = Field(description="Roles on organisations that you may see.")
 
 
+RoleExpiry = Annotated[
+    Instant | None,
+    Field(description="When the role ends: no later than the authority of whoever gives it."),
+]
+Notice = Annotated[
+    str | None, Field(description="Why it ends at a time that was not asked for; null if it does not.")
+]
+
+
+class UserWithRole(User):
+    """The person, with the role that was given."""
+
+    expires_at: RoleExpiry
+    notice: Notice
+
+
 class NewUser(Input):
     name: UserName
     display_name: Name
@@ -128,6 +144,7 @@ class LoginLink(Output):
 class CreatedUser(Output):
     user: User
     login_link: LoginLink = Field(description="Hand it to them; they choose a password when they use it.")
+    notice: Notice = None
 
 
 class UserChange(Change):
@@ -192,12 +209,16 @@ class ImportResult(Output):
     created: int
     added: int
     errors: int
+    role_expires_at: RoleExpiry = None
+    notice: Notice = None
 
 
 class NewGrant(Input):
     role_id: Id
     organisation_id: Id
-    expires_at: GivenInstant | None = None
+    expires_at: GivenInstant | None = Field(
+        None, description="If left out, it ends when your own authority to give it does, or never."
+    )
 
 
 class PermissionInfo(Output):
@@ -256,11 +277,15 @@ class NewInvitation(Input):
     organisation_id: Id
     role_id: Id
     mail: Mail | None = None
-    expires_in_hours: Hours = 7 * 24
+    expires_in_hours: Hours = Field(
+        7 * 24, description="Less if left out while your own authority to offer the role ends sooner."
+    )
 
 
 class CreatedInvitation(Output):
     invitation: Invitation
+    role_expires_at: RoleExpiry = None
+    notice: Notice = None
     secret: str
     url: str = Field(description="Shown once; works without a mail server.")
     mail_problem: str | None = Field(None, description="Why no mail was sent, if one was wanted.")
@@ -282,11 +307,18 @@ class JoinCode(Output):
     expires_at: Instant
 
 
+class CreatedJoinCode(JoinCode):
+    role_expires_at: RoleExpiry
+    notice: Notice
+
+
 class NewJoinCode(Input):
     organisation_id: Id
     role_id: Id
     seats: Annotated[int, Field(ge=1, le=10_000)]
-    expires_in_hours: Hours = 7 * 24
+    expires_in_hours: Hours = Field(
+        7 * 24, description="Less if left out while your own authority to offer the role ends sooner."
+    )
 
 
 class InvitationSecret(Input):
@@ -300,6 +332,7 @@ class InvitationPreview(Output):
     invited_by: str
     mail: str | None
     expires_at: Instant
+    role_expires_at: RoleExpiry
 
 
 class NewAccount(Input):
@@ -325,6 +358,7 @@ class JoinPreview(Output):
     role_key: str | None = Field(description="Of a preset, which each language has a word for.")
     seats_left: int
     expires_at: Instant
+    role_expires_at: RoleExpiry
 
 
 class Join(NewAccount):
@@ -347,6 +381,9 @@ class UseLoginLink(Input):
 class PermissionsHere(Output):
     organisation_id: str
     permissions: list[Permission]
+    ends: dict[Permission, Instant] = Field(
+        description="Until when, of those that you hold for a time; what you give of them ends then, too."
+    )
 
 
 class Session(Output):

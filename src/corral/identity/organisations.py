@@ -4,18 +4,19 @@ from collections.abc import Sequence
 
 from sqlalchemy import Text, cast, delete, func, insert, literal, select, update
 
-from corral.api.callers import Caller
+from corral.api.callers import IDENTITY, Caller
 from corral.api.problems import conflict
 from corral.api.versions import Expected
 from corral.audit.record import record
 from corral.core.ids import Kind, new_id
 from corral.core.permissions import Permission
-from corral.core.refusals import Conflict, Invalid
+from corral.core.refusals import Conflict, Forbidden, Invalid
 from corral.core.scopes import ancestors, child_path, contains
 from corral.core.text import name_key
 from corral.events.record import publish
+from corral.identity.ends import in_words, outlasts
 from corral.identity.followers import OrganisationFollower
-from corral.identity.lookups import Node, find_node, in_subtrees
+from corral.identity.lookups import Node, find_node, held_at, in_subtrees
 from corral.identity.models import (
     NewOrganisation,
     Organisation,
@@ -27,7 +28,6 @@ from corral.identity.tables import invitation, join_code, membership, organisati
 from corral.store.database import AnyRow, Transaction
 
 MOST_LEVELS = 20
-IDENTITY = "identity"
 
 Followers = Sequence[OrganisationFollower]
 
@@ -202,12 +202,20 @@ def _refuse_gain_by_move(transaction: Transaction, caller: Caller, node: Node, p
     """A move gives everyone with a role on the new parents authority below: so the mover must hold it all."""
     gained_from = [one for one in ancestors(parent.path) if one not in ancestors(node.path)]
     gained = transaction.rows(
-        select(role.c.permissions)
+        select(role.c.permissions, role_grant.c.expires_at)
         .join(role_grant, role_grant.c.role_id == role.c.id)
-        .where(role_grant.c.organisation_id.in_(gained_from))
+        .where(role_grant.c.organisation_id.in_(gained_from), held_at(transaction.now))
     )
-    permissions = effective(name for (names,) in gained for name in names)
+    permissions = effective(name for row in gained for name in row.permissions)
     caller.require_all(permissions, node.path, f"move {node.name} to {parent.name}")
+    for row in gained:
+        own = caller.until(effective(row.permissions), node.path)
+        if own is not None and outlasts(row.expires_at, own):
+            raise Forbidden(
+                f"People of {parent.name} would hold permissions on {node.name} for longer than you, "
+                f"who hold them until {in_words(own)}.",
+                "Ask someone who holds them for at least as long.",
+            )
 
 
 def _refuse_foreign_roles(transaction: Transaction, node: Node, parent: Node) -> None:

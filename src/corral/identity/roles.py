@@ -2,23 +2,25 @@
 
 from typing import Any
 
-from sqlalchemy import Select, delete, func, insert, select, update
+from sqlalchemy import Select, Table, delete, func, insert, select, update
 
-from corral.api.callers import Caller
+from corral.api.callers import IDENTITY, Caller
 from corral.api.problems import conflict
 from corral.api.versions import Expected
 from corral.audit.record import record
 from corral.core.ids import Kind, new_id
 from corral.core.permissions import Permission
-from corral.core.refusals import Conflict
+from corral.core.refusals import Conflict, Invalid
 from corral.core.text import name_key
 from corral.events.record import publish
-from corral.identity.lookups import RoleFacts, find_node, find_role, sees_role
+from corral.identity.ends import in_words, outlasts
+from corral.identity.lookups import RoleFacts, find_node, find_role, held_at, sees_role
 from corral.identity.models import NewRole, Role, RoleChange, Roles
-from corral.identity.organisations import IDENTITY
 from corral.identity.rules import effective
 from corral.identity.tables import invitation, join_code, organisation, role, role_grant
 from corral.store.database import AnyRow, Transaction
+
+MAKE_ANOTHER = "Make a role of your own with these, and give that: it ends when your authority does."
 
 
 def list_roles(transaction: Transaction, caller: Caller) -> Roles:
@@ -71,6 +73,7 @@ def change_role(
     # Both what it allowed and what it will allow: taking authority from others needs as much as giving it.
     touched = facts.permissions | permissions
     caller.require_all(touched, facts.organisation_path, f"change the role {facts.name}")
+    _refuse_longer(transaction, caller, facts, permissions - facts.permissions)
     if (name, description, permissions) == (facts.name, facts.description, facts.permissions):
         return get_role(transaction, caller, role_id)
     if name != facts.name:
@@ -114,6 +117,38 @@ def _own_role(transaction: Transaction, caller: Caller, role_id: str, verb: str)
         )
     find_node(transaction, caller, facts.organisation_id, Permission.ROLES_MANAGE)
     return facts
+
+
+def _refuse_longer(
+    transaction: Transaction, caller: Caller, facts: RoleFacts, added: frozenset[Permission]
+) -> None:
+    """Whoever has the role gets what is added to it, for as long as they have it."""
+    own = caller.until(added, facts.organisation_path)
+    given = transaction.rows(
+        select(role_grant.c.expires_at).where(role_grant.c.role_id == facts.id, held_at(transaction.now))
+    )
+    if own is not None and any(outlasts(until, own) for (until,) in given):
+        raise Invalid.field(
+            "body.permissions",
+            f"People have the role {facts.name} for longer than {in_words(own)}, until when you hold "
+            f"{', '.join(sorted(added))} yourself.",
+            MAKE_ANOTHER,
+        )
+    # What is offered was offered by somebody who may hold the same for good: who takes it would, too.
+    if own is not None and any(
+        _is_offered(transaction, table, facts.id) for table in (invitation, join_code)
+    ):
+        raise Invalid.field(
+            "body.permissions",
+            f"Open invitations or join codes give the role {facts.name}, and you hold "
+            f"{', '.join(sorted(added))} until {in_words(own)}.",
+            MAKE_ANOTHER,
+        )
+
+
+def _is_offered(transaction: Transaction, table: Table, role_id: str) -> bool:
+    open_ones = select(table.c.id).where(table.c.role_id == role_id, table.c.expires_at > transaction.now)
+    return transaction.first(open_ones.limit(1)) is not None
 
 
 def _refuse_double_name(transaction: Transaction, organisation_id: str, name: str, but: str = "") -> None:

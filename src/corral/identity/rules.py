@@ -5,6 +5,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from corral.api.callers import Authority, Caller, held_on
 from corral.api.models import is_mail
@@ -74,7 +75,9 @@ def read_people(text: str) -> list[ImportRow]:
     """The rows of a CSV with a header; each carries what is wrong with it."""
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff")), strict=True)
     try:
-        rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+        filled = ((reader.line_num, row) for row in reader if any(cell.strip() for cell in row))
+        rows = list(islice(filled, IMPORT_ROWS + 1))
+        beyond = sum(1 for _ in filled)
     except csv.Error as error:
         raise _bad_csv(f"Line {reader.line_num} is not CSV: {error}.") from error
     if not rows:
@@ -84,8 +87,8 @@ def read_people(text: str) -> list[ImportRow]:
     if "name" not in header or unknown or len(set(header)) != len(header):
         what = f"it has {', '.join(unknown)[:100]}" if unknown else "name is missing or a column is double"
         raise _bad_csv(f"The first line must name the columns; {what}.")
-    if len(rows) - 1 > IMPORT_ROWS:
-        raise _bad_csv(f"{len(rows) - 1} people are more than the {IMPORT_ROWS} of one import.")
+    if beyond:
+        raise _bad_csv(f"{IMPORT_ROWS + beyond} people are more than the {IMPORT_ROWS} of one import.")
     seen: set[str] = set()
     return [_read_person(line, header, cells, seen) for line, cells in rows[1:]]
 

@@ -45,6 +45,7 @@ user = Table(
     Column("created_at", Instant, nullable=False),
     Column("last_seen_at", Instant),
     Column("generation", Integer, nullable=False),
+    Column("deleted_at", Instant, comment="kept for records that name the person"),
     CheckConstraint("priority BETWEEN 1 AND 5", name="priority"),
     CheckConstraint("state IN ('active', 'disabled', 'pending')", name="state"),
     Index("ix_user_account_display_name", "display_name", "id"),
@@ -140,8 +141,10 @@ ssh_key = Table(
     Column("title", String(NAME_LENGTH), nullable=False),
     Column("kind", String(40), nullable=False),
     Column("public_key", Text, nullable=False),
-    Column("fingerprint", String(80), nullable=False, unique=True),
+    Column("fingerprint", String(80), nullable=False),
     Column("created_at", Instant, nullable=False),
+    # Of one person alone: that somebody else has the same key is not told to anyone.
+    UniqueConstraint("user_id", "fingerprint"),
 )
 
 login_link = Table(

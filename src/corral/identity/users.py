@@ -12,6 +12,7 @@ from corral.core.ids import Kind, new_id
 from corral.core.permissions import Permission
 from corral.core.refusals import Conflict
 from corral.identity.directory import get_user
+from corral.identity.ends import end_of_role
 from corral.identity.grants import add_grant, add_membership, refuse_last_super_administrator, user_changed
 from corral.identity.lookups import (
     check_grantable,
@@ -20,12 +21,12 @@ from corral.identity.lookups import (
     find_steered,
     user_subject,
 )
-from corral.identity.models import NewUser, State, User, UserChange
+from corral.identity.models import NewUser, State, User, UserChange, UserWithRole
 from corral.identity.tables import session, user
 from corral.store.database import AnyRow, Transaction
 
 
-def create_user(transaction: Transaction, caller: Caller, new: NewUser) -> User:
+def create_user(transaction: Transaction, caller: Caller, new: NewUser) -> UserWithRole:
     node = find_node(transaction, caller, new.organisation_id, Permission.PEOPLE_MANAGE)
     caller.require(Permission.PEOPLE_READ, node.path, node.name)  # the answer shows the person
     wanted = find_role(transaction, caller, new.role_id)
@@ -34,7 +35,8 @@ def create_user(transaction: Transaction, caller: Caller, new: NewUser) -> User:
         transaction, name=new.name, display_name=new.display_name, mail=new.mail, priority=new.priority
     )
     add_membership(transaction, user_id, node)
-    add_grant(transaction, user_id, wanted, node, None)
+    end = end_of_role(caller, wanted, node)
+    add_grant(transaction, user_id, wanted, node, end.at)
     record(
         transaction,
         caller,
@@ -46,11 +48,13 @@ def create_user(transaction: Transaction, caller: Caller, new: NewUser) -> User:
             "mail": new.mail,
             "organisation": node.name,
             "role": wanted.name,
+            "role_expires_at": end.at.isoformat() if end.at else None,
             "priority": new.priority,
         },
     )
     user_changed(transaction, user_id, 1)
-    return get_user(transaction, caller, user_id)
+    person = get_user(transaction, caller, user_id)
+    return UserWithRole(**dict(person), expires_at=end.at, notice=end.notice)
 
 
 def add_user(

@@ -7,8 +7,8 @@ from corral.core.queues import Queue
 from corral.core.resources import NOTHING, Amount
 from corral.queues.rules import USUAL_QUOTA, root_quota, whole_quota
 from corral.queues.use import Place, Use
-from corral.scheduling.config import Config
-from corral.scheduling.tree import Tree
+from corral.scheduling.state.config import Config
+from corral.scheduling.state.queue_tree import QueueTree
 from corral.zones.models import Pool
 
 
@@ -19,7 +19,7 @@ def fair_shares(
     found: dict[Place, Amount] = {}
     for pool in pools:
         size = Amount(pool.capacity.gpu_milli, pool.capacity.cpu_milli, pool.capacity.memory_mib)
-        tree = Tree([_as_scheduled(queue, pool.id, size) for queue in queues], pool.id)
+        tree = QueueTree([_as_scheduled(queue, pool.id, size) for queue in queues], pool.id)
         for name, state in tree.by_name.items():
             own = use.get((name, pool.id), Use())
             state.allocated, state.asked = list(own.held), list(own.wanted or NOTHING)

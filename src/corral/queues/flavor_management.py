@@ -26,12 +26,12 @@ from corral.queues.flavor_rules import settled_mode, size_of
 from corral.queues.flavors import facts_of
 from corral.queues.models import Flavor, FlavorChange, FlavorGpu, FlavorLack, FlavorPlace, Flavors, NewFlavor
 from corral.queues.tables import flavor, flavor_organisation
-from corral.scheduling.explain import lacking
-from corral.scheduling.lacks import lack_of_one
+from corral.scheduling.explaining.shortfalls import lack_of_one
+from corral.scheduling.explaining.wording import lacking
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import JsonObject
-from corral.zones.service import local_zone
 from corral.zones.snapshot import shapes
+from corral.zones.zones import all_zones
 
 FLAVOR = "flavor"
 
@@ -52,7 +52,7 @@ def list_flavors(transaction: Transaction, caller: Caller, organisation_id: str 
         scopes = [find_node(transaction, caller, organisation_id, Permission.FLAVORS_READ).path]
     whole = organisation_id is None
     root, places = root_of(transaction), _places(transaction)
-    nodes = shapes(transaction, local_zone(transaction).id)
+    nodes = [each for zone in all_zones(transaction) for each in shapes(transaction, zone.id)]
     shown = []
     for row in transaction.rows(select(flavor)):
         given = places.get(row.id, [])
@@ -218,6 +218,7 @@ def _lack(row: AnyRow, nodes: Sequence[Machine]) -> FlavorLack | None:
         asked=lack.asked,
         most=lack.most,
         names=list(lack.names),
+        restricted=lack.restricted,
         sentence=f"Fits on no node: {lacking(lack)}.",
     )
 

@@ -189,6 +189,7 @@ class FlavorLack(Output):
     asked: int = Field(examples=[6])
     most: int = Field(description="That one node has.", examples=[4])
     names: list[str] = Field(description="Models, the MIG profile or taints, where they decide.")
+    restricted: bool = Field(False, description="Whether taints keep it away from other nodes.")
     sentence: str = Field(
         examples=["Fits on no node: it asks for 6 GPUs on one node, and the largest node has 4."]
     )

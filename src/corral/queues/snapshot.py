@@ -4,6 +4,7 @@ Queues are named by their ids, pools by theirs. An organisation's queue is below
 above; people's queues are leaves below their organisation's, beside those of the organisations below it.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlalchemy import func, select
@@ -14,6 +15,7 @@ from corral.identity.tables import organisation
 from corral.queues.rules import USUAL_QUOTA, root_quota, whole_quota
 from corral.queues.tables import queue, queue_quota
 from corral.store.database import AnyRow, Transaction
+from corral.store.piecewise import read_piecewise
 from corral.zones.rules import DeviceHealth
 from corral.zones.tables import device, node, pool
 
@@ -88,9 +90,33 @@ def stored_quotas(transaction: Transaction, pool_ids: list[str]) -> dict[str, Qu
     """What was set, by queue, pool and resource."""
     found: dict[str, Quotas] = {}
     for row in transaction.rows(select(queue_quota).where(queue_quota.c.pool_id.in_(pool_ids))):
-        quota = Quota(row.guarantee, row.limit, row.weight)
-        found.setdefault(row.queue_id, {}).setdefault(row.pool_id, {})[Resource(row.resource)] = quota
+        resource, quota = _as_quota(row)
+        found.setdefault(row.queue_id, {}).setdefault(row.pool_id, {})[resource] = quota
     return found
+
+
+def damaged(transaction: Transaction) -> list[str]:
+    """Queues whose rows or quotas cannot be read or make no sense, as words."""
+    queue_ids = [one for (one,) in transaction.rows(select(queue.c.id).order_by(queue.c.id))]
+
+    def values(some: Sequence[str]) -> list[object]:
+        rows = transaction.rows(select(queue).where(queue.c.id.in_(some)))
+        quotas = transaction.rows(select(queue_quota).where(queue_quota.c.queue_id.in_(some)))
+        return [
+            *(_as_queue(row, None, {}) for row in rows),
+            *(_as_quota(row) for row in quotas),
+        ]
+
+    _, failed = read_piecewise(queue_ids, values)
+    return [f"the queue {one}" for one in failed]
+
+
+def _as_quota(row: AnyRow) -> tuple[Resource, Quota]:
+    """A quota of a row; its numbers are taken for what they are, so that a text among them is found."""
+    numbers = (row.guarantee, row.limit, row.weight)
+    if not all(isinstance(one, int) for one in numbers):
+        raise ValueError("a quota is not a number")
+    return Resource(row.resource), Quota(*numbers)
 
 
 def _queue(row: AnyRow, own: dict[str, str], pools: list[str], stored: Quotas) -> Queue:
@@ -102,6 +128,10 @@ def _queue(row: AnyRow, own: dict[str, str], pools: list[str], stored: Quotas) -
         else {resource: stored.get(pool_id, {}).get(resource, USUAL_QUOTA) for resource in RESOURCES}
         for pool_id in pools
     }
+    return _as_queue(row, parent, quotas)
+
+
+def _as_queue(row: AnyRow, parent: str | None, quotas: Quotas) -> Queue:
     return Queue(
         name=row.id,
         parent=parent,

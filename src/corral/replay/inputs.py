@@ -11,7 +11,7 @@ from corral.replay.nodes import parse_nodes
 from corral.replay.synthetic import make_jobs, parse_recipe
 from corral.replay.traces.find import read_trace
 from corral.replay.traces.openb import read_openb_nodes
-from corral.scheduling.snapshot import read_snapshot
+from corral.scheduling.validate.snapshot import read_snapshot
 
 DEFAULT_NODES = "4x8xH100-80GB"
 

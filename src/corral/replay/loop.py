@@ -19,10 +19,10 @@ from corral.replay.life import Life, Spot, Stage
 from corral.replay.record import Recording
 from corral.replay.recorder import Recorder
 from corral.replay.settings import Settings
-from corral.scheduling.engine import Engine
-from corral.scheduling.estimates import estimate_starts
-from corral.scheduling.experience import RunTimes
-from corral.scheduling.taken import Taken
+from corral.scheduling.explaining.start_estimates import estimate_starts
+from corral.scheduling.planning.planner_state import PlannerState
+from corral.scheduling.timing.eviction_holds import EvictionHolds
+from corral.scheduling.timing.run_time_history import RunTimeHistory
 
 _LEARNS_EVERY_SECONDS = 3600
 
@@ -38,7 +38,7 @@ class Replay:
     """One replay of `jobs` on `cluster`; `run` it once."""
 
     def __init__(
-        self, cluster: Cluster, jobs: Sequence[Job], planner: Engine, settings: Settings | None = None
+        self, cluster: Cluster, jobs: Sequence[Job], planner: PlannerState, settings: Settings | None = None
     ) -> None:
         self.settings = settings or Settings()
         self._jobs = sorted(jobs, key=lambda job: (job.arrives, job.name))
@@ -54,9 +54,9 @@ class Replay:
         self._timers: list[tuple[int, int, _Timer, Life, int]] = []
         self._timer_count = 0
         self._claims: tuple[Claim, ...] = ()
-        self._taken = Taken()
+        self._taken = EvictionHolds()
         self._queues = cluster.queues
-        self._run_times = RunTimes()
+        self._run_times = RunTimeHistory()
         self._learnt_at = self.now
         self._arrived: list[str] = []  # since the last cycle
         self._cursor: Cursor | None = None

@@ -1,10 +1,10 @@
 """The planner of a replay: the scheduling engine, with the cluster and no work yet."""
 
 from corral.replay.jobs import Cluster
-from corral.scheduling.config import Config
-from corral.scheduling.engine import Engine
-from corral.scheduling.snapshot import Snapshot
+from corral.scheduling.planning.planner_state import PlannerState
+from corral.scheduling.state.config import Config
+from corral.scheduling.validate.snapshot import Snapshot
 
 
-def make_planner(cluster: Cluster, config: Config | None = None) -> Engine:
-    return Engine(Snapshot(0, cluster.nodes, cluster.queues, (), cluster.pools), config)
+def make_planner(cluster: Cluster, config: Config | None = None) -> PlannerState:
+    return PlannerState(Snapshot(0, cluster.nodes, cluster.queues, (), cluster.pools), config)

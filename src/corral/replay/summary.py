@@ -9,7 +9,7 @@ from corral.core.resources import WHOLE_DEVICE_MILLI, Amount, Resource
 from corral.replay.jobs import Cluster
 from corral.replay.record import JobRecord, Recording
 from corral.replay.series import Means, capacity_means, edges_of, interval_means
-from corral.scheduling.tree import GPU, Tree
+from corral.scheduling.state.queue_tree import GPU, QueueTree
 
 INTERVALS = 1000
 _MILLI_HOUR = WHOLE_DEVICE_MILLI * 3600
@@ -109,7 +109,7 @@ def received_shares(
     cluster: Cluster, queues: Sequence[str], held: Means, waiting: Means, capacity: Means
 ) -> list[float | None]:
     """Of what division gives each queue for its demand, interval by interval, the part that it held."""
-    tree = Tree(cluster.queues, cluster.pools[0].name)
+    tree = QueueTree(cluster.queues, cluster.pools[0].name)
     known = [(number, tree.by_name[name]) for number, name in enumerate(queues) if name in tree.by_name]
     entitled = np.zeros_like(held)
     demand = np.rint(held + waiting).astype(np.int64)

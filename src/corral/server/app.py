@@ -19,12 +19,12 @@ from corral.audit.routes import router as audit_router
 from corral.control.chores import chores_loop, flush_loop
 from corral.control.counted import Counted
 from corral.control.purge import Keeping
+from corral.control.recording import Kind
+from corral.control.registry import Equipment, OpenEngine, ZoneRegistry
 from corral.control.reports import keep_reports
 from corral.control.running import running
 from corral.control.samples import samples_loop
 from corral.control.sweep import sweep_loop
-from corral.control.zone import Zone
-from corral.engines.interface import Engine
 from corral.events.feed import EventFeed
 from corral.events.routes import router as events_router
 from corral.identity.access import Access
@@ -40,6 +40,7 @@ from corral.platform.mail import SmtpMailer
 from corral.platform.models import MachineFacts
 from corral.platform.routes import Installation
 from corral.platform.routes import router as platform_router
+from corral.queues.deletion_hooks import QueuesOfPeople, QuotasOfPools
 from corral.queues.following import QueuesFollow
 from corral.queues.routes import router as queues_router
 from corral.server.console_files import CONTENT_SECURITY_POLICY, install_console
@@ -52,6 +53,7 @@ from corral.server.settings import Settings
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring
 from corral.training.builds import RuntimeKind
+from corral.training.deletion_hooks import InputsOfPeople
 from corral.training.given_routes import secrets_router, uploads_router
 from corral.training.routes import router as training_router
 from corral.training.runtime_routes import router as runtimes_router
@@ -67,6 +69,7 @@ from corral.usage.routes import router as usage_router
 from corral.usage.samples.levels import Retention
 from corral.usage.samples.routes import router as samples_router
 from corral.usage.samples.sampler import Samples, open_samples
+from corral.workloads.deletion_hooks import WorkOfPeople, WorkOfPools
 from corral.workloads.entering import connection_places, session_places
 from corral.workloads.entering import routes as entering_routes
 from corral.workloads.following import WorkloadsFollow
@@ -75,10 +78,15 @@ from corral.workloads.output_routes import log_places
 from corral.workloads.output_routes import router as output_router
 from corral.workloads.routes import router as workloads_router
 from corral.workloads.sight import find as find_workload
-from corral.workloads.use import use_of_queues
+from corral.workloads.use import names_in_zone, use_of_queues
 from corral.zones.routes import router as zones_router
+from corral.zones.zones import Zone
 
 PREFIX = "/api/v1"
+
+
+def no_engine(_: Zone) -> None:
+    """This process drives no zone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +98,7 @@ class Parts:
     keyring: Keyring
     machine: Machine
     passwords: Passwords
-    engine: Engine | None = None  # without one, work waits
+    open_engine: OpenEngine = no_engine  # without any, work waits
 
 
 def create_app(parts: Parts) -> FastAPI:
@@ -131,21 +139,23 @@ def create_app(parts: Parts) -> FastAPI:
         devices=Devices(parts.keyring, cookie.replace("_session", "_device")),
         lane=Lane(),
         followers=(WorkloadsFollow(), QueuesFollow()),
+        user_hooks=(InputsOfPeople(), WorkOfPeople(), QueuesOfPeople()),
     )
+    app.state.pool_hooks = (WorkOfPools(), QuotasOfPools())
     app.state.use_of_queues = use_of_queues
-    app.state.engine = parts.engine
+    app.state.work_in_zone = names_in_zone
     box = SecretBox(parts.keyring)
     files = UploadFiles(settings.home / "uploads", settings.upload_mib)
     app.state.secret_box, app.state.upload_files = box, files
     app.state.masks = box.masks  # of what the log routes show
-    app.state.kinds = {
+    kinds: dict[str, Kind] = {
         "training": TrainingKind(box, files),
         "runtime": RuntimeKind(settings.package_index),
     }
-    app.state.prober = None
-    app.state.only_one_person = settings.trusted
     samples = open_samples(database, _retention(settings))
     app.state.usage = UsageContext(samples, see_workload=find_workload)
+    equipment = Equipment(kinds, samples, keep_reports, only_one_person=settings.trusted)
+    app.state.zones = ZoneRegistry(database, parts.open_engine, equipment)
     app.state.counted = Counted()
     app.state.log_places, app.state.masker = log_places(), Masker()
     app.state.session_places, app.state.connection_places = session_places(), connection_places()
@@ -160,7 +170,7 @@ def create_app(parts: Parts) -> FastAPI:
         sweep_loop(database, files),
         flush_loop(database, [partial(access.seen.flush, database)]),
     ]
-    app.state.readiness = Readiness(settings.home, app.state.loops)
+    app.state.readiness = Readiness(settings.home, app.state.loops, app.state.zones)
     app.add_middleware(
         Front,
         allowed_hosts=settings.allowed_hosts,
@@ -189,18 +199,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await database.listen()
         await stack.enter_async_context(app.state.event_feed.running())
         await stack.enter_async_context(running(app.state.loops))
-        if app.state.engine is not None:
-            zone = await Zone.local(
-                database,
-                app.state.engine,
-                app.state.kinds,
-                app.state.usage.samples,
-                keep_reports,
-                only_one_person=app.state.only_one_person,
-            )
-            app.state.prober = zone
-            await stack.enter_async_context(zone.running())
-            app.state.readiness.zone = zone
+        await stack.enter_async_context(app.state.zones.running())
         yield
 
 

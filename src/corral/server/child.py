@@ -27,7 +27,6 @@ from sqlalchemy.exc import DBAPIError
 
 from corral.accelerators.machine import detect_machine
 from corral.api.sockets import LARGEST_MESSAGE
-from corral.control.leases import end_all
 from corral.identity.bootstrap import (
     ADMINISTRATOR,
     first_password_pending,
@@ -45,16 +44,18 @@ from corral.server.connections import Acceptor, Connection, Limits, Places
 from corral.server.handover import take_over
 from corral.server.limits import open_files
 from corral.server.logs import set_up_logs
-from corral.server.machine_zone import local_engine
+from corral.server.machine_zone import MachineZone
+from corral.server.private_files import write_private
 from corral.server.protocol import Http
 from corral.server.settings import Settings
 from corral.server.tls import TlsError, server_context
 from corral.store.archive import BackupError
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring, KeyringError
+from corral.store.leadership import end_all
 from corral.store.migrate import HEAD, SchemaError, current_revision, upgrade
 from corral.usage.samples.sampler import SamplesError
-from corral.zones.service import ensure_local_zone
+from corral.zones.zones import ensure_local_zone
 
 STREAM_GRACE_SECONDS = 5
 _APPLICATION_FAILED = 3
@@ -136,6 +137,10 @@ def _open_log(settings: Settings) -> None:
         ) from error
 
 
+def open_database(settings: Settings) -> Database:
+    return Database(settings.database_url_resolved, bounds=settings.person_bounds)
+
+
 async def _serve(
     settings: Settings,
     listener: socket.socket,
@@ -146,16 +151,16 @@ async def _serve(
     tls = _open_tls(settings)
     keyring = _open_keyring(settings)
     await asyncio.to_thread(_migrate, settings, report)
-    database = Database(settings.database_url_resolved)
+    database = open_database(settings)
     passwords = Passwords()
     machine = await asyncio.to_thread(detect_machine)
-    engine = local_engine(settings, machine)
+    here = MachineZone(settings, machine, database)
     try:
-        app = create_app(Parts(settings, database, keyring, machine, passwords, engine))
+        app = create_app(Parts(settings, database, keyring, machine, passwords, here.open_engine))
     except SamplesError as error:
         raise CannotStartError(f"{error}.", "Samples are in a file beside the database.") from error
     try:
-        prepared = await prepare(settings, database, passwords)
+        prepared = await prepare(settings, database, passwords, here)
 
         def tell() -> None:
             report(
@@ -176,12 +181,14 @@ async def _serve(
         _stop_with_parent(server, life_fd, app.state.stopping)
         await server.serve([listener])
     finally:
-        await engine.close()
+        await here.close()
         passwords.close()
         await database.close()
 
 
-async def prepare(settings: Settings, database: Database, passwords: Passwords) -> Prepared:
+async def prepare(
+    settings: Settings, database: Database, passwords: Passwords, here: MachineZone
+) -> Prepared:
     """Makes what is missing: first administrator, presets, zone, queues, local token, login link."""
     if await database.read(is_new):
         password = secrets.token_urlsafe(15)
@@ -193,10 +200,10 @@ async def prepare(settings: Settings, database: Database, passwords: Passwords) 
 
     def renew(transaction: Transaction) -> tuple[str, str, str, bool]:
         if settings.database_kind == "sqlite":
-            # The data directory is locked by this process: whoever held a lease is gone.
+            # The data directory is locked by this process: whoever held a leadership is gone.
             end_all(transaction)
         renew_presets(transaction)
-        ensure_local_zone(transaction)
+        ensure_local_zone(transaction, here.identity, here.host)
         ensure_organisation_queues(transaction)
         user_id, name = super_administrator(transaction)
         return renew_local_token(transaction), user_id, name, first_password_pending(transaction, user_id)
@@ -210,17 +217,6 @@ async def prepare(settings: Settings, database: Database, passwords: Passwords) 
     link = await database.write(new_login_link, user_id, None, lifetime, settings.public_url)
     password_file = settings.admin_password_path if name == ADMINISTRATOR else None
     return Prepared(link.url, name, password_file if password_file and password_file.exists() else None)
-
-
-def write_private(path: Path, text: str) -> None:
-    """Replaces a file that only its owner may read, whole or not at all."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w") as file:
-        file.write(text + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
 
 
 def _migrate(settings: Settings, report: Report) -> None:

@@ -14,6 +14,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from corral.api.standing import DROP
 from corral.server.connections import Connection
 
 MOST_HEADER_BYTES = 64 * 1024
@@ -150,6 +151,7 @@ class Http(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        cast("Any", self.scope)["extensions"] = {DROP: self.transport.abort}
         if not self._in_header:
             self._begun = self.loop.time()
         self._in_header, self._begun_here, self._header_bytes = True, True, 0
@@ -277,6 +279,10 @@ class WebSocket(WebSocketsSansIOProtocol):
         super().resume_writing()
         if self._writing is not None:
             self._writing.goes_on()
+
+    async def run_asgi(self) -> None:
+        cast("Any", self.scope).setdefault("extensions", {})[DROP] = self.transport.abort
+        await super().run_asgi()
 
     def handle_cont(self, event: Any) -> None:
         if len(self.frames) >= _MOST_FRAMES:

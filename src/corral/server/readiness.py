@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corral.control.loop import Loop
-from corral.control.zone import Zone
+from corral.control.registry import ZoneRegistry
 from corral.core.failures import in_words
 from corral.core.refusals import FieldError, Unavailable
 
@@ -29,12 +29,12 @@ class Problem:
 
 
 class Readiness:
-    """`zone` comes when its loops run."""
+    """Of this process: its own loops, and those of the zones that it drives."""
 
-    def __init__(self, home: Path, loops: Iterable[Loop]) -> None:
-        self.zone: Zone | None = None
+    def __init__(self, home: Path, loops: Iterable[Loop], zones: ZoneRegistry) -> None:
         self.home = home
         self._loops = tuple(loops)
+        self._zones = zones
         self._asked = float("-inf")
         self._disk: str | None = None
         self._asking = asyncio.Lock()
@@ -51,15 +51,17 @@ class Readiness:
             )
 
     def _of_loops(self) -> Iterable[Problem]:
-        for loop in (*self._loops, *(self.zone.loops if self.zone is not None else ())):
+        of_zones = (loop for zone in self._zones.driven for loop in zone.loops)
+        for loop in (*self._loops, *of_zones):
             if (failing := loop.failing()) is not None:
                 since = failing.since.strftime("%Y-%m-%d %H:%M:%S UTC")
                 sentence = f"The loop {failing.name} fails since {since}: {failing.detail.rstrip('.')}."
                 yield Problem(failing.name, sentence, _LOG)
 
     def _of_engine(self) -> Iterable[Problem]:
-        for detail in self.zone.reconciler.problems if self.zone is not None else ():
-            yield Problem("engine", detail, _LOG)
+        for zone in self._zones.driven:
+            for detail in zone.reconciler.problems:
+                yield Problem("engine", detail, _LOG)
 
     async def _of_disk(self) -> Iterable[Problem]:
         """Whether something can be written. Whoever asks often gets the same answer for a moment."""

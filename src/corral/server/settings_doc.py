@@ -15,7 +15,7 @@ PAGE = Path("docs/configuration.md")
 _INTRODUCTION = """\
 # Configuration
 
-<!-- Made from src/corral/server/settings.py by: uv run python -m corral.server.settings_doc --write -->
+<!-- Made from src/corral/server/settings by: uv run python -m corral.server.settings_doc --write -->
 
 Corral runs without any configuration. What holds from start to stop is set here; what an administrator
 changes while it runs (mail, registration) is in the console under Settings.

@@ -3,10 +3,12 @@
 import corral.api.tables
 import corral.audit.tables
 import corral.control.tables
+import corral.engines.simulated_zone.tables
 import corral.events.tables
 import corral.identity.tables
 import corral.platform.tables
 import corral.queues.tables
+import corral.store.leadership
 import corral.training.tables
 import corral.usage.metrics.tables
 import corral.usage.samples.tables

@@ -23,6 +23,7 @@ from sqlalchemy import Connection, Engine, Executable, Row, create_engine, event
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from corral.core.bounds import PersonBounds
 from corral.store.hints import CHANNEL, Hints
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ _SERIALISATION_FAILURES = {"40001", "40P01"}
 # A lock that conflicts with nothing but itself. A statement of this kind takes no snapshot: what the
 # transaction sees begins after it has waited, which no lock by a function call would give.
 _LINE_UP = text("LOCK TABLE alembic_version IN SHARE UPDATE EXCLUSIVE MODE")
+_USUAL = PersonBounds()
 
 
 def utc_now() -> datetime:
@@ -49,10 +51,14 @@ def utc_now() -> datetime:
 
 @dataclass(slots=True)
 class Transaction:
-    """What a unit of work gets: the connection, one `now` for the whole of it, and whom to wake after."""
+    """What a unit of work gets: the connection, one `now` for the whole of it, and whom to wake after.
+
+    `bounds` are those of this installation, for whoever adds something for a person.
+    """
 
     connection: Connection
     now: datetime
+    bounds: PersonBounds = _USUAL
     hints: set[str] = field(default_factory=set)
 
     def rows(self, statement: Executable, parameters: Any = None) -> Sequence[AnyRow]:
@@ -84,10 +90,14 @@ class Transaction:
 
 
 class Database:
-    """Opens `url` (`sqlite:///file` or `postgresql+asyncpg://…`); `clock` gives transactions their `now`."""
+    """Opens `url` (`sqlite:///file` or `postgresql+asyncpg://…`).
 
-    def __init__(self, url: str, *, clock: Clock = utc_now) -> None:
+    `clock` gives transactions their `now`; they carry `bounds`.
+    """
+
+    def __init__(self, url: str, *, clock: Clock = utc_now, bounds: PersonBounds = _USUAL) -> None:
         self.url = make_url(url)
+        self.bounds = bounds
         self._clock = clock
         self.hints = Hints()
         self.observer: Observer | None = None  # told of every transaction: verb, seconds, whether it was done
@@ -108,13 +118,16 @@ class Database:
     def now(self) -> datetime:
         return self._clock()
 
+    def _transaction(self, connection: Connection) -> Transaction:
+        return Transaction(connection, self._clock(), self.bounds)
+
     async def read(
         self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Runs `work(transaction, …)` on one consistent state; what it writes is refused."""
         with self._observed("read"):
             return await self._backend.read(
-                lambda connection: work(Transaction(connection, self._clock()), *args, **kwargs)
+                lambda connection: work(self._transaction(connection), *args, **kwargs)
             )
 
     async def scan(
@@ -123,7 +136,7 @@ class Database:
         """A `read` that may look at many rows: nothing else waits for it."""
         with self._observed("read"):
             return await self._backend.scan(
-                lambda connection: work(Transaction(connection, self._clock()), *args, **kwargs)
+                lambda connection: work(self._transaction(connection), *args, **kwargs)
             )
 
     async def write(
@@ -137,7 +150,7 @@ class Database:
         attempts: list[Transaction] = []
 
         def attempt(connection: Connection) -> T:
-            transaction = Transaction(connection, self._clock())
+            transaction = self._transaction(connection)
             attempts.append(transaction)
             result = work(transaction)
             if transaction.hints and transaction.is_postgresql:

@@ -1,5 +1,6 @@
 """What all tables are made of: naming conventions and column types that mean the same on both databases."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,6 +20,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeEngine
 
 from corral.core.ids import LENGTH
 
@@ -65,6 +67,35 @@ def ordered_string(length: int) -> String:
 
 def identifier() -> String:
     return ordered_string(LENGTH)
+
+
+class _Document(TypeDecorator[Any]):
+    """JSON; what is none (SQLite keeps any text) is read as None."""
+
+    impl = JSON
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        is_postgresql = dialect.name == "postgresql"
+        return dialect.type_descriptor(JSONB(none_as_null=True) if is_postgresql else JSON(none_as_null=True))
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any] | None:
+        read = super().result_processor(dialect, coltype)
+        if read is None:  # the driver reads it, and PostgreSQL keeps nothing else
+            return None
+
+        def process(value: Any) -> Any:
+            try:
+                return read(value)
+            except (ValueError, RecursionError):
+                return None
+
+        return process
+
+
+def document_value() -> TypeEngine[Any]:
+    """JSON of one thing among many that are listed together: damaged, it must not hide the others."""
+    return _Document(none_as_null=True)
 
 
 def json_value() -> JSON:

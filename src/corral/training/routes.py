@@ -11,7 +11,7 @@ from corral.training import service
 from corral.training.models import Preview
 from corral.training.spec import TrainingSpec
 from corral.workloads.models import WorkloadDetail
-from corral.workloads.planning import Planning
+from corral.workloads.planning import Planners
 from corral.workloads.verdicts import Verdict
 
 router = APIRouter(prefix="/training", tags=["training"])
@@ -20,18 +20,22 @@ Runner = Annotated[Caller, Requires(Permission.WORKLOADS_RUN)]
 
 
 @router.post("", status_code=201)
-async def submit_training(once: CreatedOnce, caller: Runner, spec: TrainingSpec) -> WorkloadDetail:
+async def submit_training(
+    once: CreatedOnce, caller: Runner, planners: Planners, spec: TrainingSpec
+) -> WorkloadDetail:
     """Queues training work: a command that ends by itself, on as many replicas as it asks for."""
-    return await once.create(caller, service.submit, spec)
+    chosen = await planners.choose(caller, spec)
+    return await once.create(caller, service.submit, spec, chosen)
 
 
 @router.post("/probe")
-async def probe_training(caller: Runner, prober: Planning, spec: TrainingSpec) -> Verdict:
+async def probe_training(caller: Runner, planners: Planners, spec: TrainingSpec) -> Verdict:
     """What would become of this work now: it fits, waits, or can never run. Nothing of it is kept."""
-    return await prober.probe(caller, spec)
+    return await planners.probe(caller, spec)
 
 
 @router.post("/preview")
-async def preview_training(database: Db, caller: Runner, spec: TrainingSpec) -> Preview:
+async def preview_training(database: Db, caller: Runner, planners: Planners, spec: TrainingSpec) -> Preview:
     """The command line and variables of every replica, as they will be; secrets are masked."""
-    return await database.read(service.preview, caller, spec)
+    chosen = await planners.choose(caller, spec)
+    return await database.read(service.preview, caller, spec, chosen)

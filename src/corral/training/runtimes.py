@@ -28,6 +28,7 @@ from corral.training.tables import runtime
 from corral.workloads import service
 from corral.workloads.states import OVER, State
 from corral.workloads.tables import workload
+from corral.workloads.zone_choice import ChoiceReason, ZoneChoice, candidates
 
 PRESETS = {
     "python": RuntimePreset(name="python", about="Python and nothing else.", requirements=[]),
@@ -42,7 +43,6 @@ PRESETS = {
         requirements=["numpy", "torch"],
     ),
 }
-MOST_RUNTIMES = 50
 # A runtime that no work used for so long goes; building it again costs minutes.
 KEPT = timedelta(days=30)
 
@@ -67,8 +67,8 @@ def create(transaction: Transaction, caller: Caller, new: NewRuntime) -> Runtime
             )
         requirements = PRESETS[new.name].requirements
     owned = transaction.scalar(select(func.count()).where(runtime.c.user_id == caller.user_id))
-    if owned >= MOST_RUNTIMES:
-        raise Conflict(f"You already have {MOST_RUNTIMES} runtimes.", "Delete some first.")
+    if owned >= (most := transaction.bounds.runtimes):
+        raise Conflict(f"You already have {most} runtimes.", "Delete some first.")
     last = transaction.scalar(
         select(func.max(runtime.c.version)).where(
             runtime.c.user_id == caller.user_id, runtime.c.name == new.name
@@ -112,7 +112,9 @@ def build(
         workload_id = same.workload_id
     else:
         spec = RuntimeSpec.of(row.name, row.version, row.requirements, organisation_id)
-        workload_id = service.submit(transaction, caller, spec.kind, _affordable(transaction, caller, spec))
+        chosen = ZoneChoice(candidates(transaction, spec)[0], ChoiceReason.ONLY)
+        affordable = _affordable(transaction, caller, spec)
+        workload_id = service.submit(transaction, caller, spec.kind, affordable, chosen)
     transaction.run(update(runtime).where(runtime.c.id == runtime_id).values(workload_id=workload_id))
     _tell(transaction, caller, "runtime.build", after={"name": row.name, "version": row.version})
     return _found(transaction, caller, runtime_id)

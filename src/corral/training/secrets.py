@@ -23,7 +23,6 @@ from corral.training.tables import secret, secret_use
 from corral.workloads.states import State
 from corral.workloads.tables import workload
 
-MOST_SECRETS = 200
 MASK = "********"
 # Shorter ones are part of ordinary words and numbers: masking them would spoil the output.
 LEAST_MASKED_LENGTH = 4
@@ -67,7 +66,9 @@ class SecretBox:
         for variable, name in names.items():
             found = _live(transaction, row.user_id, secret.c.name == name)
             if found is None:
-                raise NotFound(f"There is no secret {name} any more.", f"Set it: corral secret set {name}.")
+                raise NotFound(
+                    f"There is no secret {name} any more.", f"Create it: corral secret create {name}."
+                )
             given[variable] = self._open(found)
             _remember(transaction, row.id, found.id)
         return given
@@ -127,7 +128,9 @@ def check(transaction: Transaction, caller: Caller, names: Mapping[str, str]) ->
     """Refuses new work that names a secret that its owner does not have."""
     errors = [
         FieldError(
-            f"body.secrets.{variable}", f"You have no secret {name}.", f"Set it: corral secret set {name}."
+            f"body.secrets.{variable}",
+            f"You have no secret {name}.",
+            f"Create it: corral secret create {name}.",
         )
         for variable, name in names.items()
         if _live(transaction, caller.user_id, secret.c.name == name) is None
@@ -170,8 +173,8 @@ def _check_room(transaction: Transaction, caller: Caller) -> None:
     owned = transaction.scalar(
         select(func.count()).where(secret.c.user_id == caller.user_id, secret.c.withdrawn_at.is_(None))
     )
-    if owned >= MOST_SECRETS:
-        raise Conflict(f"You already have {MOST_SECRETS} secrets.", "Delete some first.")
+    if owned >= (most := transaction.bounds.secrets):
+        raise Conflict(f"You already have {most} secrets.", "Delete some first.")
 
 
 def _remember(transaction: Transaction, workload_id: str, secret_id: str) -> None:

@@ -11,6 +11,7 @@ from corral.training.runtimes import builder_of
 from corral.training.secrets import SecretBox
 from corral.training.spec import TrainingSpec
 from corral.training.upload_files import UploadFiles
+from corral.workloads.simulation import simulation_of
 from corral.workloads.spec import lifted
 
 # What the engine adds when it starts a replica: known only where and when it runs.
@@ -58,6 +59,7 @@ class TrainingKind:
                 time_limit_seconds=spec.time_limit_seconds,
                 network=spec.network,
                 resume=one.attempt > 1,
+                simulation=simulation_of(spec),
             )
             for one in replicas
         }

@@ -18,7 +18,6 @@ from corral.workloads.tables import workload
 
 # An upload that no work has is there for so long: time to submit, and to submit again.
 KEPT = timedelta(hours=24)
-MOST_UPLOADS = 500
 # In sum, a person keeps as much as so many uploads of the largest size.
 MOST_AT_THE_BOUND = 20
 
@@ -32,8 +31,8 @@ def check_room(transaction: Transaction, caller: Caller, most_bytes: int) -> Non
     )
     assert owned is not None
     remedy = "Delete work that you no longer need; its uploads go with it."
-    if owned[0] >= MOST_UPLOADS:
-        raise Conflict(f"You already have {MOST_UPLOADS} uploads.", remedy)
+    if owned[0] >= (most := transaction.bounds.uploads):
+        raise Conflict(f"You already have {most} uploads.", remedy)
     if owned[1] >= MOST_AT_THE_BOUND * most_bytes:
         raise Conflict(f"Your uploads have {owned[1] // 1024**2} MiB already.", remedy)
 
@@ -78,7 +77,7 @@ def list_uploads(transaction: Transaction, caller: Caller, sha256: str | None) -
     if sha256 is not None:
         # Whoever asks this wants to submit work with it soon; one that is about to go is sent again.
         wanted = wanted.where(upload.c.sha256 == sha256, upload.c.used_at > transaction.now - KEPT / 2)
-    rows = transaction.rows(wanted.order_by(upload.c.id.desc()).limit(MOST_UPLOADS))
+    rows = transaction.rows(wanted.order_by(upload.c.id.desc()))
     return Uploads(items=[_shown(row) for row in rows])
 
 

@@ -5,6 +5,7 @@ first, and the second only says which hour of the calendar they fall in.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -39,9 +40,27 @@ class Reading:
         return Mark(self.mark.boot_id, at_us - self.offset_us)
 
 
+ReadClock = Callable[[], Reading]
+
+
 def read_clock() -> Reading:
     boottime_us = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
     return Reading(Mark(_BOOT_ID.read_text().strip(), boottime_us), datetime.now(UTC))
+
+
+def clock_in(domain: str | None, now: Callable[[], datetime]) -> ReadClock:
+    """How the time of a zone is read: its engine's own clock, or that of this machine's boot.
+
+    The time of a zone that is on no machine is the same in every process, so it is the database's.
+    """
+    if domain is None:
+        return read_clock
+
+    def read() -> Reading:
+        at = now()
+        return Reading(Mark(domain, microseconds_of(at)), at)
+
+    return read
 
 
 def microseconds_of(at: datetime) -> int:

@@ -42,6 +42,8 @@ from corral.store.schema import Instant, any_of
 from corral.usage.clock import microseconds_of, moment_of
 from corral.usage.rules import HOUR_US, Holding, unrecorded
 from corral.usage.tables import usage_allocation, usage_record
+from corral.zones.rules import ZoneKind
+from corral.zones.tables import zone
 
 MOST_SUMS = 20_000
 
@@ -136,6 +138,9 @@ def _conditions(transaction: Transaction, caller: Caller, question: Question) ->
         )
         if value is not None
     ]
+    if question.workload_id is None:
+        # What is simulated was held by nobody: it counts on its own page, not in what people used.
+        found.append(_a.zone_id.not_in(_SIMULATED))
     scopes = caller.scopes(Permission.USAGE_READ)
     is_own = question.user_id == caller.user_id
     if question.organisation_id is not None:
@@ -160,6 +165,7 @@ def _at_or_below(paths: Sequence[str]) -> ColumnElement[bool]:
     )
 
 
+_SIMULATED = select(zone.c.id).where(zone.c.kind == ZoneKind.SIMULATED)
 _DELETED = select(audit_entry.c.object_id, audit_entry.c.object_name).where(
     any_of(audit_entry.c.object_id, "owners"), audit_entry.c.action == "organisation.delete"
 )

@@ -3,6 +3,9 @@
 Work that runs or waits already is never measured again: a cap that is lowered holds for new work.
 """
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from sqlalchemy import select
 
 from corral.core.refusals import FieldError, Invalid
@@ -27,6 +30,34 @@ def pools_that_allow(
     if not allowing:
         raise _refusal([known[one] for one in usable], asked)
     return pool_ids if len(allowing) == len(usable) else allowing
+
+
+def left_out_for_caps(transaction: Transaction, document: Mapping[str, Any], zone_id: str) -> list[str]:
+    """Of definite work: which of the pools that it named, or of all, it may not use, and why."""
+    if not document["pool_ids"]:
+        return []
+    named = set(document.get("pools") or ())
+    asked = Caps(document["grace_seconds"], document["retries"], document["replicas"])
+    columns = pool.c.name, pool.c.most_grace_seconds, pool.c.most_retries, pool.c.most_replicas
+    rows = transaction.rows(
+        select(pool.c.id, *columns).where(pool.c.zone_id == zone_id).order_by(pool.c.name)
+    )
+    return [
+        f"The pool {name} is not used: it allows at most {_most(Caps(*caps), exceeded)}."
+        for pool_id, name, *caps in rows
+        if pool_id not in document["pool_ids"]
+        and (not named or {pool_id, name} & named)
+        and (exceeded := Caps(*caps).exceeded(asked))
+    ]
+
+
+def _most(caps: Caps, fields: Sequence[str]) -> str:
+    return " and ".join(
+        f"{getattr(caps, field)}{_UNITS[field]} of {field.partition('_')[0]}"
+        if field in _UNITS
+        else f"{getattr(caps, field)} {field}"
+        for field in fields
+    )
 
 
 def _refusal(usable: list[tuple[str, Caps]], asked: Caps) -> Invalid:

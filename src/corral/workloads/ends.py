@@ -7,14 +7,20 @@ counts: its place became free all the same.
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
+import structlog
 from sqlalchemy import Select, select
 
 from corral.store.database import AnyRow, Transaction
+from corral.store.piecewise import read_piecewise
 from corral.store.schema import any_of
 from corral.workloads.reasons import Because, Why
 from corral.workloads.states import OVER
 from corral.workloads.tables import attempt, workload
+
+log = structlog.get_logger(__name__)
 
 _BY_ITSELF = frozenset(
     {
@@ -47,10 +53,8 @@ class NewestEnds:
 
 def ends(transaction: Transaction, workload_ids: Collection[str]) -> tuple[WorkEnd, ...]:
     """Of those that are over now."""
-    if not workload_ids:
-        return ()
     chosen = _LAST_ATTEMPTS.where(any_of(workload.c.id, "ids"), workload.c.state.in_(sorted(OVER)))
-    return _in_order(transaction.rows(chosen, {"ids": json.dumps(sorted(workload_ids))}))
+    return _in_order(_read(transaction, chosen, workload_ids))
 
 
 def newest_ends(transaction: Transaction, zone_id: str, most: int) -> NewestEnds:
@@ -58,25 +62,47 @@ def newest_ends(transaction: Transaction, zone_id: str, most: int) -> NewestEnds
     found: list[AnyRow] = []
     since: int | None = None
     for state in sorted(OVER):
-        newest = _LAST_ATTEMPTS.where(workload.c.zone_id == zone_id, workload.c.state == state)
-        rows = transaction.rows(newest.order_by(workload.c.id.desc()).limit(most))
+        last = (_w.zone_id == zone_id, _w.state == state, _a.closed_at.is_not(None))
+        newest = select(_w.id).join(attempt, _IS_LAST).where(*last).order_by(_w.id.desc()).limit(most)
+        ids = [one for (one,) in transaction.rows(newest)]
+        rows = _read(transaction, _LAST_ATTEMPTS.where(any_of(_w.id, "ids")), ids)
         found += rows
-        if len(rows) == most:
+        if len(ids) == most and rows:
             since = max(since or 0, min(int(row.closed_at.timestamp()) for row in rows))
     return NewestEnds(_in_order(found), since)
 
 
+def _read(transaction: Transaction, statement: Select[Any], ids: Collection[str]) -> list[AnyRow]:
+    rows, failed = read_piecewise(
+        sorted(ids), lambda some: transaction.rows(statement, {"ids": json.dumps(some)})
+    )
+    for name in failed:
+        log.warning("an end teaches nothing: it cannot be read", workload=name)
+    return rows
+
+
 def _in_order(rows: Collection[AnyRow]) -> tuple[WorkEnd, ...]:
-    told = [row for row in rows if row.because is not None and _is_by_itself(row)]
-    told.sort(key=lambda row: (row.closed_at, row.id))
-    return tuple(
-        WorkEnd(
-            row.queue_id,
-            int(row.closed_at.timestamp()),
-            max(1, int((row.closed_at - row.opened_at).total_seconds())),
-            row.spec["time_limit_seconds"],
-        )
-        for row in told
+    told: list[tuple[datetime, str, WorkEnd]] = []
+    for row in rows:
+        try:
+            end = _end(row)
+        except Exception:  # noqa: BLE001 (what is wrong with it is its own)
+            log.warning("an end teaches nothing: it makes no sense", workload=row.id)
+            continue
+        if end is not None:
+            told.append((row.closed_at, row.id, end))
+    return tuple(end for _, _, end in sorted(told, key=lambda one: one[:2]))
+
+
+def _end(row: AnyRow) -> WorkEnd | None:
+    if row.because is None or not _is_by_itself(row):
+        return None
+    limit = row.spec["time_limit_seconds"]
+    return WorkEnd(
+        row.queue_id,
+        int(row.closed_at.timestamp()),
+        max(1, int((row.closed_at - row.opened_at).total_seconds())),
+        None if limit is None else int(limit),
     )
 
 
@@ -85,8 +111,9 @@ def _is_by_itself(row: AnyRow) -> bool:
 
 
 _w, _a = workload.c, attempt.c
-_LAST_ATTEMPTS: Select[tuple[object, ...]] = (
+_IS_LAST = (_a.workload_id == _w.id) & (_a.number == _w.attempt)
+_LAST_ATTEMPTS: Select[Any] = (
     select(_w.id, _w.queue_id, _w.spec, _a.opened_at, _a.closed_at, _a.because)
-    .join(attempt, (_a.workload_id == _w.id) & (_a.number == _w.attempt))
+    .join(attempt, _IS_LAST)
     .where(_a.closed_at.is_not(None))
 )

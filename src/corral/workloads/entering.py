@@ -12,8 +12,8 @@ Only the owner of work may enter it: whoever does acts as the owner.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
-from typing import Annotated, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError
 from starlette.routing import WebSocketRoute
@@ -21,15 +21,16 @@ from starlette.websockets import WebSocket
 
 from corral.api.callers import Caller
 from corral.api.models import Input, storable
-from corral.api.sockets import GOING_AWAY, endpoint, tell, until_first, until_it_may_not
+from corral.api.sockets import GOING_AWAY, endpoint, tell, until_first
+from corral.api.standing import Check, while_allowed
 from corral.core.json_text import read_json
 from corral.core.permissions import Permission
 from corral.core.places import Places
-from corral.core.refusals import Conflict, Malformed
-from corral.engines.interface import Engine
+from corral.core.refusals import Malformed
 from corral.engines.sessions import Session, Terminal
 from corral.store.database import Database
-from corral.workloads.visits import find_run, record_command
+from corral.workloads.planning import Zones
+from corral.workloads.visits import FoundRun, find_run, record_command
 
 OUTPUT, ERRORS = b"\x01", b"\x02"
 _PIECE = 65536
@@ -75,14 +76,15 @@ def connection_places() -> Places:
 async def execute(websocket: WebSocket, caller: Caller) -> None:
     state = websocket.app.state
     run, check = await _admitted(websocket, caller)
+    engine = await _zones(websocket).engine(run.zone_id)
     with state.session_places.taken(caller.user_id):
         await websocket.accept()
         asked = await _first_word(websocket)
         await state.database.write(record_command, caller, _workload_id(websocket), asked.command[0])
         terminal = None if asked.terminal is None else asked.terminal.terminal()
-        session = await _engine(websocket).execute(run, asked.command, terminal)
+        session = await engine.execute(run.name, asked.command, terminal)
         try:
-            await _serve_session(websocket, session, check)
+            await _serve_session(websocket, session, while_allowed(websocket, check))
         finally:
             await session.close()
 
@@ -91,32 +93,29 @@ async def connect(websocket: WebSocket, caller: Caller) -> None:
     state = websocket.app.state
     port = _number(websocket, "port", 1, 65535)
     run, check = await _admitted(websocket, caller)
+    engine = await _zones(websocket).engine(run.zone_id)
     with state.connection_places.taken(caller.user_id):
-        connected = await _engine(websocket).dial(run, port)
+        connected = await engine.dial(run.name, port)
         reader, writer = await asyncio.open_connection(sock=connected)
         try:
             await websocket.accept()
             ended = await until_first(
                 _from_port(websocket, reader),
                 _to_port(websocket, writer),
-                until_it_may_not(websocket, check),
+                while_allowed(websocket, check),
             )
             await websocket.close(GOING_AWAY if ended == 2 else 1000)
         finally:
             writer.close()
 
 
-async def _serve_session(
-    websocket: WebSocket, session: Session, check: Callable[[Caller], Awaitable[object]]
-) -> None:
+async def _serve_session(websocket: WebSocket, session: Session, allowed: Coroutine[Any, Any, None]) -> None:
     reading = [
         asyncio.ensure_future(_from_command(websocket, session.read, OUTPUT)),
         asyncio.ensure_future(_from_command(websocket, session.read_error, ERRORS)),
     ]
     try:
-        ended = await until_first(
-            session.wait(), _to_command(websocket, session), until_it_may_not(websocket, check)
-        )
+        ended = await until_first(session.wait(), _to_command(websocket, session), allowed)
         if ended == 0:
             await asyncio.wait(reading, timeout=_LAST_WORDS_SECONDS)
             await tell(websocket, {"exit_code": await session.wait()})
@@ -199,24 +198,20 @@ def _read_as(kind: type[T], text: str) -> T:
         raise Malformed(f"The message is no {kind.__name__.lower()}.", "See the API's page.") from error
 
 
-async def _admitted(
-    websocket: WebSocket, caller: Caller
-) -> tuple[str, Callable[[Caller], Awaitable[object]]]:
+async def _admitted(websocket: WebSocket, caller: Caller) -> tuple[FoundRun, Check]:
     """The run that is meant, and how to ask again whether the caller may be in it."""
     database: Database = websocket.app.state.database
     number = _number(websocket, "replica", 0, 9999, usual=0)
 
-    async def check(now: Caller) -> str:
+    async def check(now: Caller) -> FoundRun:
         return await database.read(find_run, now, _workload_id(websocket), number)
 
     return await check(caller), check
 
 
-def _engine(websocket: WebSocket) -> Engine:
-    engine: Engine | None = websocket.app.state.engine
-    if engine is None:
-        raise Conflict("This Corral runs no work.", "Start it with a zone: corral up.")
-    return engine
+def _zones(websocket: WebSocket) -> Zones:
+    found: Zones = websocket.app.state.zones
+    return found
 
 
 def _workload_id(websocket: WebSocket) -> str:

@@ -30,6 +30,8 @@ from corral.workloads.tables import allocation, attempt, replica, transition, wo
 from corral.workloads.waiting import not_planned, waiting
 from corral.zones.tables import node
 
+_DAMAGED = "Its document is damaged ({error}): Corral cannot run it. Restore a backup, or stop and delete it."
+_UNREADABLE = Reason(why="damaged", sentence="The record of why is damaged.", facts={})
 NEWEST = Order("-created", (workload.c.id,), descending=True)
 
 
@@ -98,7 +100,7 @@ def get_workload(transaction: Transaction, caller: Caller, workload_id: str) -> 
     (view,) = _views(transaction, caller, [row])
     return WorkloadDetail(
         **dict(view),
-        spec=lifted(row.spec, row.spec_version),
+        spec={} if view.damaged else lifted(row.spec, row.spec_version),
         transitions=_transitions(transaction, workload_id),
         attempts=_attempts(transaction, workload_id),
         troubles=troubles.view(transaction, workload_id),
@@ -137,41 +139,73 @@ def _views(transaction: Transaction, caller: Caller, rows: Sequence[AnyRow]) -> 
             simulated.add(workload_id)
     waits = waiting(transaction, caller, rows)
     return [
-        _view(row, places.get(row.id, []), waits.get(row.id), on_simulated=row.id in simulated)
+        _readable_view(row, places.get(row.id, []), waits.get(row.id), on_simulated=row.id in simulated)
         for row in rows
     ]
+
+
+def _readable_view(row: AnyRow, nodes: list[str], waits: Waiting | None, *, on_simulated: bool) -> Workload:
+    """One whose document is damaged is listed, too: it can be found, and deleted."""
+    try:
+        return _view(row, nodes, waits, on_simulated=on_simulated)
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        return _damaged_view(row, nodes, waits, error)
+
+
+def _damaged_view(row: AnyRow, nodes: list[str], waits: Waiting | None, error: Exception) -> Workload:
+    said = _DAMAGED.format(error=type(error).__name__)
+    return Workload(
+        **_facts(row, nodes, waits),
+        reason=Reason(why="damaged", sentence=said, facts={}),
+        damaged=True,
+        zone_reason=None,
+        flavor=None,
+        resources=Resources.model_construct(cpu_milli=0, memory_mib=0, gpu=None),
+        replicas=0,
+        preemptible=True,
+        simulated=False,
+    )
 
 
 def _view(row: AnyRow, nodes: list[str], waits: Waiting | None, *, on_simulated: bool) -> Workload:
     spec = lifted(row.spec, row.spec_version)
     return Workload(
-        id=row.id,
-        kind=row.kind,
-        name=row.name,
-        state=row.state,
-        wanted=row.wanted,
+        **_facts(row, nodes, waits),
         reason=Reason.of(row.because),
-        waits=waits,
-        organisation=Someone(id=row.organisation_id, name=row.organisation_name),
-        user=Someone(id=row.user_id, name=row.owner_name),
-        zone_id=row.zone_id,
-        queue_id=row.queue_id,
+        zone_reason=row.spec.get("zone_reason"),
         flavor=spec["flavor"],
         resources=Resources.model_validate(spec["resources"]),
         replicas=spec["replicas"],
-        priority=row.priority,
         preemptible=spec["preemptible"],
-        attempt=row.attempt,
-        nodes=nodes,
         simulated=on_simulated and spec["resources"]["gpu"] is not None,
-        created_at=row.created_at,
-        waiting_since=row.waiting_since if row.state in WAITING else None,
-        not_before=row.not_before,
-        started_at=row.started_at,
-        ended_at=row.ended_at,
-        exit_code=row.exit_code,
-        generation=row.generation,
     )
+
+
+def _facts(row: AnyRow, nodes: list[str], waits: Waiting | None) -> dict[str, Any]:
+    """What is known of a workload without its document."""
+    return {
+        "id": row.id,
+        "kind": row.kind,
+        "name": row.name,
+        "state": row.state,
+        "wanted": row.wanted,
+        "waits": waits,
+        "organisation": Someone(id=row.organisation_id, name=row.organisation_name),
+        "user": Someone(id=row.user_id, name=row.owner_name),
+        "zone_id": row.zone_id,
+        "zone_name": row.zone_name,
+        "queue_id": row.queue_id,
+        "priority": row.priority,
+        "attempt": row.attempt,
+        "nodes": nodes,
+        "created_at": row.created_at,
+        "waiting_since": row.waiting_since if row.state in WAITING else None,
+        "not_before": row.not_before,
+        "started_at": row.started_at,
+        "ended_at": row.ended_at,
+        "exit_code": row.exit_code,
+        "generation": row.generation,
+    }
 
 
 def _transitions(transaction: Transaction, workload_id: str) -> list[TransitionView]:
@@ -184,7 +218,7 @@ def _transitions(transaction: Transaction, workload_id: str) -> list[TransitionV
             at=row.at,
             attempt=row.attempt,
             state=row.state,
-            reason=Reason.of(row.because),
+            reason=Reason.readable(row.because) or _UNREADABLE,
         )
         for row in rows
     ]
@@ -208,7 +242,7 @@ def _attempts(transaction: Transaction, workload_id: str) -> list[AttemptView]:
             number=row.number,
             opened_at=row.opened_at,
             closed_at=row.closed_at,
-            reason=None if row.because is None else Reason.of(row.because),
+            reason=None if row.closed_at is None else Reason.readable(row.because) or _UNREADABLE,
             replicas=members.get(row.number, []),
         )
         for row in rows

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from corral.core.plans import Action
+from corral.core.plans import Action, Entitlement
 from corral.workloads.reasons import Because, Why
 from corral.workloads.states import LEAVING, OVER, UNPLACED, WAITING, State, Wanted
 
@@ -118,6 +118,7 @@ class Taken:
     rule: Action
     for_workload: str | None = None
     for_name: str | None = None
+    entitlement: Entitlement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +299,8 @@ def _taken(life: Life, event: Taken) -> Step:
     if life.state not in {State.STARTING, State.RUNNING}:
         return Step(life, None, instructions_for(life))
     facts = {"rule": event.rule.value, "for": event.for_workload, "for_name": event.for_name}
+    if event.entitlement is not None:
+        facts["entitlement"] = event.entitlement.value
     return _leave(life, Fate.SUSPEND, Because(Why.TAKEN, facts))
 
 

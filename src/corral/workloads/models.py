@@ -25,6 +25,14 @@ class Reason(Output):
         because = Because.from_dict(stored)
         return cls(why=because.why, sentence=because.sentence(), facts=dict(because.facts))
 
+    @classmethod
+    def readable(cls, stored: Any) -> "Reason | None":
+        """None where it is damaged."""
+        try:
+            return cls.of(stored)
+        except (TypeError, ValueError, KeyError, AttributeError):
+            return None
+
 
 class Someone(Output):
     id: str
@@ -65,6 +73,10 @@ class Workload(Output):
     organisation: Someone
     user: Someone
     zone_id: str
+    zone_name: str = Field(examples=["local"])
+    zone_reason: str | None = Field(
+        None, description="Why it is there: `named`, `only`, `fits`, `earliest`, `possible` or `first`."
+    )
     queue_id: str
     flavor: str | None
     resources: Resources
@@ -73,6 +85,10 @@ class Workload(Output):
     preemptible: bool
     attempt: int = Field(description="The number of the last attempt; 0 before the first.")
     nodes: list[str] = Field(description="Where it is now.")
+    damaged: bool = Field(
+        False,
+        description="Its document cannot be read, so what it asks for is unknown; `reason` says so.",
+    )
     simulated: bool = Field(
         description="The GPUs it holds are simulated: they schedule and meter; its code computes on the CPU."
     )

@@ -2,22 +2,25 @@
 
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 from starlette.types import Receive, Scope, Send
 
-from corral.api.callers import WorkReader
+from corral.api.callers import Caller, WorkReader
 from corral.api.models import Id, Output
 from corral.api.once import Db
 from corral.api.patience import patience
 from corral.api.problems import Problem
+from corral.api.standing import Check
+from corral.api.streams import WatchedStream
 from corral.core.places import Places
-from corral.core.refusals import Conflict
 from corral.engines.interface import Engine
-from corral.workloads import output
+from corral.store.database import Database
+from corral.workloads import output, sight
+from corral.workloads.planning import KnownZones, Zones
 
 router = APIRouter(prefix="/workloads", tags=["workloads"])
 
@@ -45,12 +48,21 @@ def log_places() -> Places:
     )
 
 
-class _Download(StreamingResponse):
+class _Download(WatchedStream):
     """A file that is sent piece by piece, as fast as it is read; gives its place back at the end."""
 
-    def __init__(self, content: AsyncIterator[bytes], name: str, held: ExitStack) -> None:
+    def __init__(
+        self,
+        content: AsyncIterator[bytes],
+        request: Request,
+        check: Check,
+        name: str,
+        held: ExitStack,
+    ) -> None:
         super().__init__(
             content,
+            request,
+            check,
             media_type="text/plain; charset=utf-8",
             headers={"Content-Disposition": f'attachment; filename="{name}"'},
         )
@@ -61,14 +73,11 @@ class _Download(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-async def _engine(request: Request) -> Engine:
-    engine = request.app.state.engine
-    if engine is None:
-        raise Conflict("This Corral runs no work.", "Start it with a zone: corral up.")
-    return cast("Engine", engine)
+async def _engine(database: Database, caller: Caller, zones: Zones, workload_id: str) -> Engine:
+    row = await database.read(sight.find, caller, workload_id)
+    return await zones.engine(row.zone_id)
 
 
-Running = Annotated[Engine, Depends(_engine)]
 Attempt = Annotated[
     int | None, Query(ge=1, le=2**31 - 1, description="Left out: the last one, or the one to come.")
 ]
@@ -80,7 +89,7 @@ async def read_logs(
     request: Request,
     database: Db,
     caller: WorkReader,
-    engine: Running,
+    zones: KnownZones,
     workload_id: Id,
     attempt: Attempt = None,
     replica: Number = 0,
@@ -101,13 +110,14 @@ async def read_logs(
     """What a replica wrote, from an offset on. Ask with `wait_seconds` again and again to follow it."""
     state = request.app.state
 
-    async def find() -> output.Place:
-        return await database.read(output.find_place, caller, state.masks, workload_id, attempt, replica)
+    async def find(now: Caller = caller) -> output.Place:
+        return await database.read(output.find_place, now, state.masks, workload_id, attempt, replica)
 
+    engine = await _engine(database, caller, zones, workload_id)
     with state.log_places.taken(caller.user_id):
         if tail_bytes is not None:
             after = await output.tail_offset(engine, await find(), tail_bytes)
-        async with patience(request, wait_seconds) as patient:
+        async with patience(request, wait_seconds, find) as patient:
             place, part = await output.wait_for_part(
                 database, engine, state.masker, find, after, limit, patient
             )
@@ -137,15 +147,21 @@ async def download_logs(
     request: Request,
     database: Db,
     caller: WorkReader,
-    engine: Running,
+    zones: KnownZones,
     workload_id: Id,
     attempt: Attempt = None,
     replica: Number = 0,
 ) -> StreamingResponse:
     """All that a replica wrote and that is kept, as a file; secret values are starred."""
     state = request.app.state
-    place = await database.read(output.find_place, caller, state.masks, workload_id, attempt, replica)
+    engine = await _engine(database, caller, zones, workload_id)
+
+    async def find(now: Caller) -> output.Place:
+        return await database.read(output.find_place, now, state.masks, workload_id, attempt, replica)
+
+    place = await find(caller)
     name = f"{workload_id}-{place.attempt}-{place.number}.log"
     held = ExitStack()
     held.enter_context(state.log_places.taken(caller.user_id))
-    return _Download(output.everything(engine, state.masker, place), name, held)
+    content = output.everything(engine, state.masker, place)
+    return _Download(content, request, find, name, held)

@@ -1,21 +1,102 @@
-"""The planner as routes see it."""
+"""The planners of all zones as routes see them."""
 
-from typing import Annotated, cast
+from dataclasses import dataclass
+from typing import Annotated, Protocol
 
 from fastapi import Depends, Request
 
-from corral.core.refusals import Conflict
-from corral.workloads.verdicts import Prober
+from corral.api.callers import Caller
+from corral.core.refusals import Invalid
+from corral.engines.interface import Engine
+from corral.store.database import Database
+from corral.workloads import sight
+from corral.workloads.spec import WorkSpec
+from corral.workloads.verdicts import Prober, Verdict, ZoneVerdict
+from corral.workloads.zone_choice import ChoiceReason, Offer, ZoneChoice, candidates, choose
 
 
-async def _prober(request: Request) -> Prober:
-    prober = request.app.state.prober
-    if prober is None:
-        raise Conflict(
-            "This Corral runs no work, so nobody can say what would become of it.",
-            "Submit it all the same; it waits until a zone is there.",
+class Zones(Protocol):
+    """The zones that this process knows; the control loops provide it."""
+
+    async def engine(self, zone_id: str) -> Engine:
+        """To reach work of the zone; refuses in words where that needs another process."""
+
+    async def prober(self, zone_id: str) -> Prober:
+        """To ask the zone's planner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """Questions to the planners, whichever zone they are of."""
+
+    database: Database
+    zones: Zones
+
+    async def choose(self, caller: Caller, spec: WorkSpec) -> ZoneChoice:
+        """The zone that new work goes to. Planners are asked only where there is a choice."""
+        possible = await self.database.read(candidates, spec)
+        if spec.zone is not None:
+            return ZoneChoice(possible[0], ChoiceReason.NAMED)
+        if len(possible) == 1:
+            return ZoneChoice(possible[0], ChoiceReason.ONLY)
+        return choose(await self._offers(caller, spec))
+
+    async def probe(self, caller: Caller, spec: WorkSpec) -> Verdict:
+        """What would become of new work in the zone that it would go to, and what every zone says."""
+        offers = await self._offers(caller, spec)
+        chosen = choose(offers)
+        reason = ChoiceReason.NAMED if spec.zone is not None else chosen.reason
+        verdict = next(one.verdict for one in offers if one.zone.id == chosen.zone.id)
+        return verdict.model_copy(
+            update={
+                "zone_id": chosen.zone.id,
+                "zone_name": chosen.zone.name,
+                "zone_reason": reason.value,
+                "zones": [
+                    ZoneVerdict(
+                        zone_id=one.zone.id,
+                        zone_name=one.zone.name,
+                        result=one.verdict.result,
+                        sentence=one.verdict.sentence,
+                        nodes=one.verdict.nodes,
+                        reason=one.verdict.reason,
+                        lack=one.verdict.lack,
+                        takes_from=one.verdict.takes_from,
+                        starts_at=one.verdict.starts_at,
+                    )
+                    for one in offers
+                ],
+            }
         )
-    return cast("Prober", prober)
+
+    async def explain(self, caller: Caller, workload_id: str) -> Verdict:
+        """Why a workload waits."""
+        row = await self.database.read(sight.find, caller, workload_id)
+        prober = await self.zones.prober(row.zone_id)
+        return await prober.explain(caller, workload_id)
+
+    async def _offers(self, caller: Caller, spec: WorkSpec) -> list[Offer]:
+        """What the zones say that can take it at all; refused where none can, in the words of the first."""
+        offers, refusals = [], []
+        for zone in await self.database.read(candidates, spec):
+            prober = await self.zones.prober(zone.id)
+            try:
+                offers.append(Offer(zone, await prober.probe(caller, spec)))
+            except Invalid as refusal:  # a pool that this zone does not have, say
+                refusals.append(refusal)
+        if not offers:
+            raise refusals[0]
+        return offers
 
 
-Planning = Annotated[Prober, Depends(_prober)]
+async def zones_of(request: Request) -> Zones:
+    found: Zones = request.app.state.zones
+    return found
+
+
+async def _planning(request: Request) -> Planning:
+    return Planning(request.app.state.database, request.app.state.zones)
+
+
+KnownZones = Annotated[Zones, Depends(zones_of)]
+Planners = Annotated[Planning, Depends(_planning)]

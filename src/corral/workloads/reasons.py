@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from corral.core.plans import Action, Infeasible, Lack, LackKind, Reason, ReasonKind
+from corral.core.plans import Action, Entitlement, Infeasible, Lack, LackKind, Reason, ReasonKind
 from corral.core.resources import Resource
-from corral.scheduling.explain import never
+from corral.scheduling.explaining.wording import never
 
 
 class Why(StrEnum):
@@ -39,10 +39,14 @@ class Why(StrEnum):
 
 
 _TAKEN_BY = {
-    Action.RECLAIM: "{for_name} takes back the fair share of its queue",
+    Action.RECLAIM: "{for_name} takes its queue's fair share",
     Action.PREEMPT: "{for_name} has a higher priority",
     Action.CONSOLIDATE: "it moves to make room for {for_name}",
     Action.EVICT_STALE_GANGS: "too few of its replicas were left for too long",
+}
+_RECLAIMS = {
+    Entitlement.GUARANTEE: "{for_name} takes back its queue's guarantee",
+    Entitlement.SURPLUS: "{for_name} takes its queue's fair share of what is left over",
 }
 _SENTENCES = {
     Why.SUBMITTED: "Submitted.",
@@ -82,7 +86,7 @@ class Because:
     def sentence(self) -> str:
         match self.why:
             case Why.TAKEN:
-                return f"Suspended: {_TAKEN_BY[Action(self.facts['rule'])].format(**self._named())}."
+                return f"Suspended: {self._taken_by().format(**self._named())}."
             case Why.INFEASIBLE:
                 return f"Can never run because {_never(self.facts)}."
             case Why.TRIES_AGAIN:
@@ -96,6 +100,10 @@ class Because:
                 return f"{_SENTENCES[self.why].format(**named)[:-1]}: {named['detail']}."
             case _:
                 return _SENTENCES[self.why].format(**self._named())
+
+    def _taken_by(self) -> str:
+        entitlement = self.facts.get("entitlement")
+        return _RECLAIMS[Entitlement(entitlement)] if entitlement else _TAKEN_BY[Action(self.facts["rule"])]
 
     def _named(self) -> dict[str, Any]:
         who = f"Replica {self.facts.get('replica')}" if self.facts.get("of", 1) > 1 else "It"
@@ -131,5 +139,12 @@ def _never(facts: Mapping[str, Any]) -> str:
             None if resource is None else Resource(resource),
             level=facts.get("level"),
         ),
-        lack and Lack(LackKind(lack["kind"]), lack["asked"], lack["most"], tuple(lack["names"])),
+        lack
+        and Lack(
+            LackKind(lack["kind"]),
+            lack["asked"],
+            lack["most"],
+            tuple(lack["names"]),
+            restricted=lack.get("restricted", False),
+        ),
     )

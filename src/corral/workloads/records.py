@@ -60,11 +60,17 @@ def life_of(row: AnyRow, members: Sequence[Member]) -> Life:
         members=tuple(members),
         fate=None if row.fate is None else Fate(row.fate),
         fate_because=None if row.fate_because is None else Because.from_dict(row.fate_because),
-        retries=row.spec["retries"],
+        retries=_retries(row.spec),
         failures=row.failures,
         losses=row.losses,
         told=row.told,
     )
+
+
+def _retries(spec: Any) -> int:
+    """Work whose document is damaged can be stopped and deleted; it is not tried again."""
+    retries = spec.get("retries") if isinstance(spec, dict) else None
+    return retries if isinstance(retries, int) else 0
 
 
 def apply(transaction: Transaction, loaded: Loaded, event: Event) -> Loaded:

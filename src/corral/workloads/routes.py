@@ -12,7 +12,7 @@ from corral.api.versions import tagged
 from corral.core.permissions import Permission
 from corral.workloads import finding, service, summary
 from corral.workloads.models import Acted, Action, ActOn, Workload, WorkloadDetail, WorkloadSummary
-from corral.workloads.planning import Planning
+from corral.workloads.planning import Planners
 from corral.workloads.states import State
 from corral.workloads.verdicts import Verdict
 
@@ -94,9 +94,9 @@ async def get_workload(
 
 
 @router.get("/{workload_id}/why")
-async def explain_workload(caller: WorkReader, prober: Planning, workload_id: Id) -> Verdict:
+async def explain_workload(caller: WorkReader, planners: Planners, workload_id: Id) -> Verdict:
     """Why it waits: the rule and its numbers, its position, when it will probably start, what would help."""
-    return await prober.explain(caller, workload_id)
+    return await planners.explain(caller, workload_id)
 
 
 @router.post("/{workload_id}/{action}")

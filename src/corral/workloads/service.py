@@ -25,19 +25,17 @@ from corral.workloads.spec import VERSION, Gpu, Resources, WorkSpec
 from corral.workloads.states import OVER, State, Wanted
 from corral.workloads.steps import read_rows, tell
 from corral.workloads.tables import workload
+from corral.workloads.zone_choice import ZoneChoice
 from corral.zones.rules import SLICE_STRENGTH, takes_slices
-from corral.zones.service import local_zone
 from corral.zones.tables import pool
 
-MOST_WORKLOADS = 50_000  # of one person
 
-
-def submit(transaction: Transaction, caller: Caller, kind: str, spec: WorkSpec) -> str:
+def submit(transaction: Transaction, caller: Caller, kind: str, spec: WorkSpec, chosen: ZoneChoice) -> str:
     """Writes new work down and queues it; returns its id. What it asks for is checked and made definite."""
     node = home_of(transaction, caller, spec)
     _refuse_too_many(transaction, caller)
-    zone = local_zone(transaction)
-    document = definite(transaction, caller, spec, node, zone.id)
+    zone = chosen.zone
+    document = definite(transaction, caller, spec, node, zone.id) | {"zone_reason": chosen.reason.value}
     workload_id = new_id(Kind.WORKLOAD, transaction.now)
     because = Because(Why.SUBMITTED)
     row = transaction.first(
@@ -76,9 +74,9 @@ def submit(transaction: Transaction, caller: Caller, kind: str, spec: WorkSpec) 
 def _refuse_too_many(transaction: Transaction, caller: Caller) -> None:
     """Ended work counts until it is forgotten; the count is a range of an index."""
     owned = select(func.count()).select_from(workload).where(workload.c.user_id == caller.user_id)
-    if transaction.scalar(owned) >= MOST_WORKLOADS:
+    if transaction.scalar(owned) >= (most := transaction.bounds.workloads):
         raise Conflict(
-            f"You already have {MOST_WORKLOADS} workloads, those that ended among them.",
+            f"You already have {most} workloads, those that ended among them.",
             "Delete what you no longer need (corral rm); Corral forgets it after a while.",
         )
 

@@ -12,6 +12,7 @@ from corral.identity.lookups import in_subtrees
 from corral.identity.tables import organisation, user
 from corral.store.database import AnyRow, Transaction
 from corral.workloads.tables import workload
+from corral.zones.tables import zone
 
 _MOST_AT_ONCE = 500
 ROWS: Select[Any] = (
@@ -20,14 +21,16 @@ ROWS: Select[Any] = (
         organisation.c.path,
         organisation.c.name.label("organisation_name"),
         user.c.display_name.label("owner_name"),
+        zone.c.name.label("zone_name"),
     )
     .join(organisation, organisation.c.id == workload.c.organisation_id)
     .join(user, user.c.id == workload.c.user_id)
+    .join(zone, zone.c.id == workload.c.zone_id)
 )
 
 
 def find(transaction: Transaction, caller: Caller, workload_id: str) -> AnyRow:
-    """The workload's row with `path`, `organisation_name`, `owner_name`, if the caller may see it."""
+    """The workload's row with `path` and the names around it, if the caller may see it."""
     row = transaction.first(ROWS.where(workload.c.id == workload_id, visible(caller)))
     if row is None:
         raise missing(workload_id)

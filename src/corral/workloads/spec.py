@@ -163,6 +163,23 @@ class Resources(Input):
         return Request(self.cpu_milli, self.memory_mib, devices)
 
 
+class SimulatedUsage(Input):
+    """What a simulated replica is seen to use."""
+
+    cpu_milli: Millicores | None = Field(None, description="Left out: all that it asks for.")
+    memory_mib: Mebibytes | None = Field(None, description="Left out: all that it asks for.")
+    gpu_percent: int = Field(100, ge=0, le=100)
+    gpu_memory_mib: Mebibytes | None = Field(None, description="Left out: all that it asks for.")
+
+
+class Simulation(Input):
+    """How long work in a simulated zone takes, how it ends, and what it uses meanwhile."""
+
+    duration: Seconds = Field(description="In seconds, or with a unit.", examples=["60s"])
+    exit_code: int = Field(0, ge=0, le=255)
+    usage: SimulatedUsage = SimulatedUsage()
+
+
 class WorkSpec(Input):
     """The part of a document that all kinds share."""
 
@@ -182,6 +199,10 @@ class WorkSpec(Input):
     priority: int | None = Field(None, ge=1, le=5, description="Up to your own; left out: your own.")
     preemptible: bool = Field(
         True, description="May be suspended to give others their share; false stays within the guarantee."
+    )
+    zone: Word | None = Field(None, description="Its name or id; left out, Corral chooses.", examples=["lab"])
+    simulation: Simulation | None = Field(
+        None, description="In a simulated zone: how the work takes its course. Refused elsewhere."
     )
     pools: list[Word] = Field([], max_length=20, description="In order of preference; empty for any.")
     time_limit_seconds: Seconds | None = Field(None, examples=[7200, "2h"])

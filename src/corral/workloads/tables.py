@@ -16,7 +16,7 @@ from sqlalchemy import (
     text,
 )
 
-from corral.store.schema import Instant, identifier, json_value, metadata
+from corral.store.schema import Instant, document_value, identifier, json_value, metadata
 
 NAME_LENGTH = 80
 NODE_LENGTH = 253
@@ -31,15 +31,15 @@ workload = Table(
     Column("user_id", identifier(), ForeignKey("user_account.id"), nullable=False),
     Column("zone_id", identifier(), ForeignKey("zone.id"), nullable=False),
     Column("queue_id", identifier(), ForeignKey("queue.id"), nullable=False),
-    Column("spec", json_value(), nullable=False),
+    Column("spec", document_value(), nullable=False),
     Column("spec_version", Integer, nullable=False),
     Column("priority", Integer, nullable=False),
     Column("state", String(20), nullable=False),
     Column("wanted", String(10), nullable=False),
-    Column("because", json_value(), nullable=False, comment="why it is in its state"),
+    Column("because", document_value(), nullable=False, comment="why it is in its state"),
     Column("attempt", Integer, nullable=False, comment="number of the last one; 0 before the first"),
     Column("fate", String(20), comment="what the live attempt ends as, once that is decided"),
-    Column("fate_because", json_value()),
+    Column("fate_because", document_value()),
     Column("told", Boolean, nullable=False, comment="the engine was asked to end the live attempt"),
     Column("failures", Integer, nullable=False),
     Column("losses", Integer, nullable=False),
@@ -66,7 +66,7 @@ attempt = Table(
     Column("number", Integer, primary_key=True),
     Column("opened_at", Instant, nullable=False),
     Column("closed_at", Instant),
-    Column("because", json_value(), comment="why it closed"),
+    Column("because", document_value(), comment="why it closed"),
     Index(
         "uq_attempt_live",
         "workload_id",
@@ -123,7 +123,7 @@ transition = Table(
     Column("at", Instant, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("state", String(20), nullable=False),
-    Column("because", json_value(), nullable=False),
+    Column("because", document_value(), nullable=False),
 )
 
 claim = Table(
@@ -155,4 +155,25 @@ trouble = Table(
     Column("detail", String(500), nullable=False),
     Column("since", Instant, nullable=False),
     comment="what cannot be done with a workload now; it is tried again",
+)
+
+expectation = Table(
+    "expectation",
+    metadata,
+    Column("workload_id", identifier(), ForeignKey("workload.id"), primary_key=True),
+    Column("attempt", Integer, primary_key=True),
+    Column("zone_id", identifier(), ForeignKey("zone.id"), nullable=False),
+    Column("told_at", Instant, nullable=False),
+    Column("starts_at", Instant, nullable=False),
+    Index("ix_expectation_zone", "zone_id", "told_at"),
+    comment="when an attempt was first expected to start; compared with when it did",
+)
+
+departure = Table(
+    "departure",
+    metadata,
+    Column("zone_id", identifier(), ForeignKey("zone.id"), primary_key=True),
+    Column("user_id", identifier(), ForeignKey("user_account.id"), primary_key=True),
+    Column("since", Instant, nullable=False),
+    comment="people whose account was deleted and whose home is still to be removed there",
 )

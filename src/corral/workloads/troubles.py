@@ -1,6 +1,6 @@
 """What cannot be done with single workloads now, as their pages show it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sqlalchemy import delete, insert, select, update
 
@@ -17,10 +17,13 @@ Key = tuple[str, Step]
 
 _MOST_AT_ONCE = 500
 _SENTENCES = {
+    Step.PLAN: "It could not be planned yet: {detail}.",
+    Step.EXPLAIN: "Why it waits could not be written down yet: {detail}.",
     Step.START: "It could not be started yet: {detail}.",
     Step.SIGNAL: "It could not be told to go yet: {detail}.",
     Step.RECORD: "What happened to it could not be written down yet: {detail}.",
     Step.HEAR: "Something that it reported could not be kept: {detail}.",
+    Step.REPORT: "Not all that it reports is kept: {detail}.",
     Step.FORGET: "Its run could not be cleared away yet: {detail}.",
     Step.DISCARD: "Its files could not be removed yet: {detail}.",
     Step.PURGE: "Its records could not be removed yet: {detail}.",
@@ -38,7 +41,7 @@ def view(transaction: Transaction, workload_id: str) -> list[TroubleView]:
     return [
         TroubleView(
             step=row.step,
-            sentence=_SENTENCES[Step(row.step)].format(detail=row.detail),
+            sentence=sentence_of(Step(row.step), row.detail),
             detail=row.detail,
             since=row.since,
         )
@@ -46,9 +49,18 @@ def view(transaction: Transaction, workload_id: str) -> list[TroubleView]:
     ]
 
 
-def replace_all(transaction: Transaction, zone_id: str, troubles: Mapping[Key, str]) -> None:
-    """From now on the loops of a zone have these troubles and no others; what stays keeps its instant."""
-    chosen = trouble.c.zone_id == zone_id, trouble.c.step != Step.PURGE
+def sentence_of(step: Step, detail: str) -> str:
+    return _SENTENCES[step].format(detail=detail)
+
+
+def replace_all(
+    transaction: Transaction, zone_id: str, troubles: Mapping[Key, str], steps: Collection[Step]
+) -> None:
+    """From now on a loop of a zone has these troubles with its `steps` and no others.
+
+    What stays keeps its instant.
+    """
+    chosen = trouble.c.zone_id == zone_id, trouble.c.step.in_(sorted(steps))
     rows = transaction.rows(select(trouble).where(*chosen))
     before = {(row.workload_id, Step(row.step)): row for row in rows}
     over = before.keys() - troubles.keys()

@@ -10,7 +10,7 @@ from corral.core.workloads import DeviceRequest
 from corral.queues.use import Place, Use
 from corral.store.database import AnyRow, Transaction
 from corral.workloads.spec import Resources
-from corral.workloads.states import WAITING, Wanted
+from corral.workloads.states import OVER, WAITING, State, Wanted
 from corral.workloads.tables import allocation, workload
 from corral.zones.tables import device, node, pool
 
@@ -32,6 +32,13 @@ def use_of_queues(transaction: Transaction) -> dict[Place, Use]:
             wanted = Use(wanted=_wanted(row, sizes.get(pool_id, [])))
             found[place] = found.get(place, Use()).plus(wanted)
     return found
+
+
+def names_in_zone(transaction: Transaction, zone_id: str) -> list[str]:
+    """Of the work there that is not over, the oldest first; a few of them are enough to say so."""
+    c = workload.c
+    there = select(c.name).where(c.zone_id == zone_id, c.state.not_in(sorted({*OVER, State.DELETED})))
+    return [name for (name,) in transaction.rows(there.order_by(c.id).limit(10))]
 
 
 def _held(transaction: Transaction) -> dict[Place, Use]:

@@ -14,23 +14,48 @@ from corral.api.callers import Caller
 from corral.api.models import Instant, Output
 from corral.core.changes import AskForLess, Change, LowerMinimum, RaiseBounds, UsePool, Wait
 from corral.core.explanations import Estimate, Explanation
-from corral.scheduling.explain import advice, details, expectation, never, sentence
-from corral.scheduling.live import Told
-from corral.scheduling.snapshot import write_value
+from corral.core.plans import Action, Entitlement
+from corral.core.steps import Step
+from corral.scheduling.explaining.wording import advice, details, expectation, never, sentence
+from corral.scheduling.live.live_planner import ProbeResult
+from corral.scheduling.validate.snapshot import write_value
 from corral.store.database import Transaction
-from corral.workloads.expectations import Expectations, Waits, judged
+from corral.workloads import expectations
+from corral.workloads.expectations import Waits, judged
 from corral.workloads.models import Position
 from corral.workloads.names import Names
 from corral.workloads.spec import WorkSpec
+from corral.workloads.troubles import sentence_of
 from corral.workloads.waiting import advised_by
+
+_TAKES_BY: dict[str, str] = {
+    Entitlement.GUARANTEE: ": it takes back its queue's guarantee",
+    Entitlement.SURPLUS: ": it takes its queue's fair share of what is left over",
+    Action.PREEMPT: ": it has a higher priority",
+    Action.CONSOLIDATE: " by moving elsewhere",
+}
 
 
 class Help(Output):
     """One change that would let it run, tried before it is said."""
 
     kind: str = Field(examples=["ask_for_less"])
-    sentence: str = Field(examples=["It would run with a slice of 8 GiB for each replica."])
+    sentence: str = Field(examples=["It would run if it asked for a slice of 8 GiB per replica."])
     facts: dict[str, Any]
+
+
+class ZoneVerdict(Output):
+    """What one zone would make of it."""
+
+    zone_id: str
+    zone_name: str = Field(examples=["local"])
+    result: Literal["fits", "waits", "never"]
+    sentence: str
+    nodes: list[str] = Field(description="Where it would start now.")
+    reason: dict[str, Any] | None = Field(description="The rule that stopped it, with its numbers.")
+    lack: dict[str, Any] | None = Field(None, description="What it asks for, and what there is.")
+    takes_from: list[str] = Field(description="Names of work that is suspended for it.")
+    starts_at: Instant | None
 
 
 class Verdict(Output):
@@ -58,6 +83,19 @@ class Verdict(Output):
     expectation: str | None = Field(None, description="One of these two in words.")
     helps: list[Help]
     takes_from: list[str] = Field(description="Names of work that is suspended for it.")
+    takes_by: str | None = Field(
+        None,
+        examples=["guarantee"],
+        description="Why it may: `guarantee`, `surplus` (what its queue reclaims), `preempt`, `consolidate`.",
+    )
+    zone_id: str | None = Field(None, description="Of new work: where it would go.")
+    zone_name: str | None = None
+    zone_reason: str | None = Field(
+        None,
+        description="Why there: `named`, `only`, `fits`, `earliest`, `possible` or `first`.",
+        examples=["fits"],
+    )
+    zones: list[ZoneVerdict] = Field([], description="Of new work: what every zone says that it may go to.")
     at: Instant
 
 
@@ -72,8 +110,8 @@ class Prober(Protocol):
 def verdict_of(
     transaction: Transaction,
     caller: Caller,
-    told: Told,
-    expectations: Expectations,
+    told: ProbeResult,
+    zone_id: str,
     waits: Waits | None = None,
 ) -> Verdict:
     """`waits` is None for work that is not there yet."""
@@ -89,18 +127,33 @@ def verdict_of(
             reason=None,
             helps=[],
             takes_from=takes,
+            takes_by=told.takes_by,
             at=transaction.now,
         )
     why, error = told.explanation, None
     if why.estimate is not None:
-        error = expectations.usual_error_seconds(transaction)
-        first = expectations.first(waits)
+        error = expectations.usual_error_seconds(transaction, zone_id)
+        first = expectations.first(transaction, waits)
         why = replace(why, estimate=judged(why.estimate, error, first, transaction.now))
     return _waits(told, why, names, takes, error, transaction.now)
 
 
+def left_out(detail: str, at: datetime) -> Verdict:
+    """Of work that cannot be planned now, which its page says too."""
+    return Verdict(
+        result="waits",
+        sentence=sentence_of(Step.PLAN, detail),
+        nodes=[],
+        details=["It is tried again; other work does not wait for it."],
+        reason=None,
+        helps=[],
+        takes_from=[],
+        at=at,
+    )
+
+
 def _waits(
-    told: Told, why: Explanation, names: Names, takes: list[str], error: int | None, at: datetime
+    told: ProbeResult, why: Explanation, names: Names, takes: list[str], error: int | None, at: datetime
 ) -> Verdict:
     now = int(at.timestamp())
     reason = names.reason(why.reason)
@@ -111,7 +164,7 @@ def _waits(
         because = never(reason, told.infeasible.lack)
         text = f"Can never run because {because}.{advised}"
     elif takes:
-        text = f"Starts when {', '.join(takes)} has made room: it takes back its share."
+        text = f"Starts when {', '.join(takes)} has made room{_TAKES_BY.get(told.takes_by or '', '')}."
     else:
         text = f"Waits: {because}.{advised}"
     return Verdict(
@@ -129,6 +182,7 @@ def _waits(
         expectation=_expectation(why.estimate, now, error) if ever else None,
         helps=[_help(names.change(change), now) for change in why.changes],
         takes_from=takes,
+        takes_by=told.takes_by,
         at=at,
     )
 
@@ -144,7 +198,7 @@ def _help(change: Change, now: int) -> Help:
     facts = _json(change)
     # Work has one group, whose name is the planner's own.
     said = replace(change, group="") if isinstance(change, AskForLess | LowerMinimum) else change
-    return Help(kind=str(facts.pop("kind")), sentence=f"It would run with {advice(said, now)}.", facts=facts)
+    return Help(kind=str(facts.pop("kind")), sentence=f"It would run {advice(said, now)}.", facts=facts)
 
 
 def _json(value: object) -> dict[str, Any]:
@@ -152,7 +206,7 @@ def _json(value: object) -> dict[str, Any]:
     return found
 
 
-def _mentioned(told: Told) -> tuple[set[str], set[str], set[str]]:
+def _mentioned(told: ProbeResult) -> tuple[set[str], set[str], set[str]]:
     workloads, queues, pools = set(told.takes_from), set[str](), set[str]()
     why = told.explanation
     if why is None:

@@ -1,5 +1,7 @@
 """Who may enter running work, and where it is."""
 
+from dataclasses import dataclass
+
 from sqlalchemy import select
 
 from corral.api.callers import Caller
@@ -14,7 +16,13 @@ from corral.workloads.states import PRESENT
 from corral.workloads.tables import replica
 
 
-def find_run(transaction: Transaction, caller: Caller, workload_id: str, number: int) -> str:
+@dataclass(frozen=True, slots=True)
+class FoundRun:
+    name: str
+    zone_id: str
+
+
+def find_run(transaction: Transaction, caller: Caller, workload_id: str, number: int) -> FoundRun:
     """The run of a replica that is there now; refuses whoever is not its owner."""
     row = sight.find(transaction, caller, workload_id)
     if row.user_id != caller.user_id:
@@ -35,7 +43,7 @@ def find_run(transaction: Transaction, caller: Caller, workload_id: str, number:
         raise NotFound(f"It has no replica {number}.", f"It has {row.spec['replicas']}, counted from 0.")
     if one.phase not in {Phase.STARTING, Phase.RUNNING}:
         raise Conflict(f"Replica {number} does not run.", "Wait until it does (corral ps), or try another.")
-    return run_name(workload_id, row.attempt, number)
+    return FoundRun(run_name(workload_id, row.attempt, number), row.zone_id)
 
 
 def record_command(transaction: Transaction, caller: Caller, workload_id: str, program: str) -> None:

@@ -13,8 +13,8 @@ from sqlalchemy import func, select
 
 from corral.api.callers import Caller
 from corral.core.plans import Reason
-from corral.scheduling.explain import remedy, sentence
-from corral.scheduling.snapshot import read_value
+from corral.scheduling.explaining.wording import remedy, sentence
+from corral.scheduling.validate.snapshot import read_value
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import any_of
 from corral.workloads.models import Position, Waiting

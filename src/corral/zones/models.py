@@ -17,6 +17,8 @@ from corral.zones.rules import (
     USUAL_CAPS,
     USUAL_GRACE_SECONDS,
     DeviceHealth,
+    ZoneKind,
+    ZoneState,
 )
 
 OWN_LABELS = "corral."
@@ -143,7 +145,16 @@ class PoolChange(Change):
 class Zone(Output):
     id: str = Field(examples=["z01k9x3v7qzt8m2c4w6d0ef"])
     name: str = Field(examples=["local"])
-    engine: str = Field(description="What runs work there: `local` is this machine.")
+    kind: ZoneKind = Field(description="`local` is a machine, `simulated` computes nothing.")
+    state: ZoneState = Field(
+        description="`ready`, `starting` (not seen yet) or `unreachable` (no process drives it).",
+        examples=["ready"],
+    )
+    driven_by: str | None = Field(description="The host whose Corral drives it.", examples=["gpu-1"])
+    since: Instant | None = Field(description="Since when it does.")
+    identity: str | None = Field(description="Of what is behind it; another machine is another zone.")
+    nodes: str | None = Field(description="Of a simulated zone: its nodes.", examples=["4x8xH100-80GB"])
+    simulated: bool
     seen_at: Instant | None = Field(description="When what its engine reports last changed.")
     pools_count: int
     nodes_count: int
@@ -153,6 +164,17 @@ class Zone(Output):
 
 class Zones(Output):
     items: list[Zone]
+
+
+class NewZone(Input):
+    """A simulated zone. Machines and clusters become zones by themselves, when their Corral starts."""
+
+    name: Name
+    kind: Literal["simulated"] = "simulated"
+    nodes: Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(storable)] = Field(
+        description="Groups of nodes: how many, with how many GPUs each, of which model.",
+        examples=["4x8xH100-80GB,2x4xL4-24GB"],
+    )
 
 
 class Device(Output):

@@ -13,9 +13,9 @@ from corral.core.refusals import NotFound
 from corral.identity.lookups import root_of
 from corral.store.database import AnyRow, Transaction
 from corral.zones.models import Device, Node, NodeChange, NodeQuery
-from corral.zones.pools import require_manager
 from corral.zones.service import nodes_changed
 from corral.zones.tables import device, node, pool, zone
+from corral.zones.zones import require_manager
 
 
 def list_nodes(transaction: Transaction, query: NodeQuery) -> Page[Node]:
@@ -107,6 +107,7 @@ _NODES: Select[Any] = (
     select(node, pool.c.name.label("pool_name"), zone.c.name.label("zone_name"))
     .join(pool, pool.c.id == node.c.pool_id)
     .join(zone, zone.c.id == node.c.zone_id)
+    .where(zone.c.removed_at.is_(None))
 )
 _DEVICES: Select[Any] = (
     select(
@@ -117,4 +118,6 @@ _DEVICES: Select[Any] = (
     )
     .join(node, node.c.id == device.c.node_id)
     .join(pool, pool.c.id == node.c.pool_id)
+    .join(zone, zone.c.id == node.c.zone_id)
+    .where(zone.c.removed_at.is_(None))
 )

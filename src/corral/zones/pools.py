@@ -1,42 +1,38 @@
-"""Pools: list, create, change. A change of labels moves nodes."""
+"""Pools: list, create, change, delete. A change of labels moves nodes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Integer, cast, func, select, update
+from sqlalchemy import Integer, cast, delete, func, select, update
 
 from corral.api.callers import Caller
 from corral.api.problems import conflict
 from corral.api.versions import Expected
 from corral.audit.record import Subject, record
-from corral.core.permissions import Permission
 from corral.core.refusals import Conflict, Invalid, NotFound
 from corral.core.resources import WHOLE_DEVICE_MILLI
+from corral.core.text import name_key
 from corral.events.record import publish
 from corral.identity.lookups import root_of
 from corral.store.database import AnyRow, Transaction
 from corral.zones import journal
 from corral.zones.journal import JournalKind
-from corral.zones.models import Capacity, NewPool, Pool, PoolChange, Pools, Zone, Zones
+from corral.zones.models import Capacity, NewPool, Pool, PoolChange, Pools
+from corral.zones.pool_hooks import PoolHook
 from corral.zones.rules import DeviceHealth, pool_of
 from corral.zones.service import add_pool, nodes_changed, pool_labels
 from corral.zones.tables import device, node, pool, zone
+from corral.zones.zones import require_manager
 
 POOL = "pool"
 
 
-def list_zones(transaction: Transaction) -> Zones:
-    pools = select(func.count()).where(pool.c.zone_id == zone.c.id).scalar_subquery()
-    nodes = select(func.count()).where(node.c.zone_id == zone.c.id).scalar_subquery()
-    rows = transaction.rows(
-        select(zone, pools.label("pools_count"), nodes.label("nodes_count")).order_by(zone.c.id)
-    )
-    names = Zone.model_fields
-    return Zones(items=[Zone(**{name: row._mapping[name] for name in names}) for row in rows])  # noqa: SLF001
-
-
 def list_pools(transaction: Transaction, zone_id: str | None = None) -> Pools:
     """Every pool with what it has, by zone and age."""
-    statement = select(pool, zone.c.name.label("zone_name")).join(zone, zone.c.id == pool.c.zone_id)
+    statement = (
+        select(pool, zone.c.name.label("zone_name"))
+        .join(zone, zone.c.id == pool.c.zone_id)
+        .where(zone.c.removed_at.is_(None))
+    )
     if zone_id is not None:
         statement = statement.where(pool.c.zone_id == zone_id)
     sizes = capacities(transaction)
@@ -87,7 +83,8 @@ def capacities(transaction: Transaction) -> dict[str, Capacity]:
 
 def create_pool(transaction: Transaction, caller: Caller, new: NewPool) -> Pool:
     require_manager(transaction, caller)
-    if transaction.scalar(select(zone.c.id).where(zone.c.id == new.zone_id)) is None:
+    there = select(zone.c.id).where(zone.c.id == new.zone_id, zone.c.removed_at.is_(None))
+    if transaction.scalar(there) is None:
         raise Invalid.field("body.zone_id", f"There is no zone {new.zone_id}.", "Choose one of GET /zones.")
     _check_labels(transaction, new.zone_id, new.labels)
     _check_name(transaction, new.zone_id, new.name)
@@ -118,7 +115,7 @@ def change_pool(
             )
         _check_labels(transaction, before.zone_id, wanted["labels"], but=pool_id)
     if "name" in wanted:
-        _check_name(transaction, before.zone_id, wanted["name"])
+        _check_name(transaction, before.zone_id, wanted["name"], but=pool_id)
     transaction.run(
         update(pool).where(pool.c.id == pool_id).values(**wanted, generation=before.generation + 1)
     )
@@ -131,10 +128,34 @@ def change_pool(
     return after
 
 
-def require_manager(transaction: Transaction, caller: Caller) -> None:
-    """Zones are of the whole installation: what is held further down is not enough to change them."""
-    root = root_of(transaction)
-    caller.require(Permission.ZONES_MANAGE, root.path, root.name)
+def delete_pool(
+    transaction: Transaction, caller: Caller, pool_id: str, expected: Expected, hooks: Sequence[PoolHook] = ()
+) -> None:
+    """Deletes a pool that nothing depends on."""
+    require_manager(transaction, caller)
+    gone = get_pool(transaction, pool_id)
+    expected.check(gone.generation)
+    if not gone.labels:
+        raise Conflict(
+            f"The pool {gone.name} takes every node that no other pool does.",
+            "A zone always has this pool; rename it instead.",
+        )
+    left = {"nodes": gone.nodes_count} if gone.nodes_count else {}
+    for hook in hooks:
+        left.update(hook.in_the_way(transaction, gone.zone_id, pool_id))
+    if left:
+        listed = ", ".join(f"{count} {what}" for what, count in left.items())
+        raise Conflict(
+            f"The pool {gone.name} still has {listed}.",
+            "Give the pool other labels so that its nodes leave it, reset the quotas, and let the work end.",
+        )
+    for hook in hooks:
+        hook.delete(transaction, pool_id)
+    transaction.run(delete(pool).where(pool.c.id == pool_id))
+    journal.append(transaction, gone.zone_id, JournalKind.POOL, pool_id)
+    told = {"name": gone.name, "labels": gone.labels}
+    record(transaction, caller, "pool.delete", _subject(transaction, gone), before=told)
+    publish(transaction, POOL, pool_id, gone.generation + 1)
 
 
 def _sort_nodes(transaction: Transaction, zone_id: str) -> None:
@@ -165,10 +186,11 @@ def _check_labels(
             )
 
 
-def _check_name(transaction: Transaction, zone_id: str, name: str) -> None:
-    taken = select(pool.c.id).where(pool.c.zone_id == zone_id, pool.c.name == name)
-    if transaction.scalar(taken) is not None:
-        raise conflict("body.name", f"There is already a pool called {name} here.", "Choose another name.")
+def _check_name(transaction: Transaction, zone_id: str, name: str, but: str = "") -> None:
+    others = select(pool.c.name).where(pool.c.zone_id == zone_id, pool.c.id != but)
+    for (taken,) in transaction.rows(others):
+        if name_key(taken) == name_key(name):
+            raise conflict("body.name", f"There is already a pool {taken} here.", "Choose another name.")
 
 
 def _pool(row: AnyRow, capacity: Capacity, nodes: AnyRow | None) -> Pool:

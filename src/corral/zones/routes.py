@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from corral.api.callers import Caller, Requires
 from corral.api.models import Id
@@ -10,18 +10,21 @@ from corral.api.once import CreatedOnce, Db
 from corral.api.pages import Page
 from corral.api.versions import IfMatch, tagged
 from corral.core.permissions import Permission
-from corral.zones import nodes, pools
+from corral.zones import nodes, pools, zones
 from corral.zones.models import (
     Device,
     NewPool,
+    NewZone,
     Node,
     NodeChange,
     NodeQuery,
     Pool,
     PoolChange,
     Pools,
+    Zone,
     Zones,
 )
+from corral.zones.pool_hooks import PoolHooks
 
 router = APIRouter(tags=["zones"])
 
@@ -32,8 +35,26 @@ Manager = Annotated[Caller, Requires(Permission.ZONES_MANAGE)]
 
 @router.get("/zones")
 async def list_zones(database: Db, caller: Reader) -> Zones:  # noqa: ARG001
-    """The places with machines."""
-    return await database.read(pools.list_zones)
+    """The places with machines: their kind, who drives each, and since when."""
+    return await database.read(zones.list_zones)
+
+
+@router.post("/zones", status_code=201)
+async def add_zone(once: CreatedOnce, caller: Manager, new: NewZone) -> Zone:
+    """Adds a simulated zone: nodes that schedule and meter, and compute nothing."""
+    return await once.create(caller, zones.add_zone, new)
+
+
+@router.get("/zones/{zone_id}")
+async def get_zone(database: Db, caller: Reader, zone_id: Id, response: Response) -> Zone:  # noqa: ARG001
+    """One zone."""
+    return tagged(response, await database.read(zones.get_zone, zone_id))
+
+
+@router.delete("/zones/{zone_id}", status_code=204)
+async def remove_zone(request: Request, database: Db, caller: Manager, zone_id: Id) -> None:
+    """Removes a simulated zone in which no work is left."""
+    await database.write(zones.remove_zone, caller, zone_id, request.app.state.work_in_zone)
 
 
 @router.get("/pools")
@@ -60,6 +81,14 @@ async def change_pool(
 ) -> Pool:
     """Changes how work is placed in it; other labels move nodes."""
     return tagged(response, await database.write(pools.change_pool, caller, pool_id, change, expected))
+
+
+@router.delete("/pools/{pool_id}", status_code=204)
+async def delete_pool(
+    database: Db, caller: Manager, pool_id: Id, expected: IfMatch, hooks: PoolHooks
+) -> None:
+    """Deletes a pool without nodes, quotas and work that names it."""
+    await database.write(pools.delete_pool, caller, pool_id, expected, hooks)
 
 
 @router.get("/nodes")

@@ -5,6 +5,20 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 
 
+class ZoneKind(StrEnum):
+    LOCAL = "local"
+    SIMULATED = "simulated"
+    KUBERNETES = "kubernetes"
+
+
+class ZoneState(StrEnum):
+    """`starting` was not seen yet; `unreachable` is driven by nobody: work there goes on, none starts."""
+
+    READY = "ready"
+    STARTING = "starting"
+    UNREACHABLE = "unreachable"
+
+
 class DeviceHealth(StrEnum):
     """New work is placed on healthy devices only; one that is no longer reported is `offline`."""
 

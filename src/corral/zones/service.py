@@ -1,55 +1,28 @@
-"""Zones: the first one, and what their engines report."""
+"""What the engines of zones report, and the pools it is put in."""
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import ColumnElement, Table, Update, bindparam, insert, select, update
 
 from corral.core.devices import Device
 from corral.core.ids import Kind, new_id
 from corral.core.nodes import Arrangement, Node
 from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.engines.interface import DeviceFacts, Inventory, NodeFacts
-from corral.events.record import publish
+from corral.events.record import Change, publish_all
 from corral.store.database import AnyRow, Transaction
-from corral.store.schema import JsonObject
+from corral.store.schema import JsonObject, any_of
 from corral.zones import journal
 from corral.zones.journal import JournalKind
 from corral.zones.rules import DeviceHealth, PoolLabels, pool_of
 from corral.zones.tables import device, node, pool, zone
 
-LOCAL = "local"
 DEFAULT_POOL = "default"
 # Of a node's facts; the others are kept as they are.
 _OWN_COLUMNS = frozenset({"disk_mib", "devices"})
-
-
-@dataclass(frozen=True, slots=True)
-class Zone:
-    """`mark` is on everything that the zone's engine makes outside, so that it knows its own."""
-
-    id: str
-    name: str
-    engine: str
-    mark: str
-
-
-def local_zone(transaction: Transaction) -> Zone:
-    """This machine."""
-    row = transaction.first(_ZONES.where(zone.c.engine == LOCAL).order_by(zone.c.id).limit(1))
-    assert row is not None, "the local zone is made at the first start"
-    return Zone(*row)
-
-
-def ensure_local_zone(transaction: Transaction) -> Zone:
-    """This machine as a zone with one pool, made at the first start."""
-    if transaction.first(_ZONES.where(zone.c.engine == LOCAL)) is None:
-        zone_id = new_id(Kind.ZONE, transaction.now)
-        made = {"created_at": transaction.now, "generation": 1}
-        transaction.run(insert(zone).values(id=zone_id, name=LOCAL, engine=LOCAL, mark=zone_id, **made))
-        add_pool(transaction, zone_id, DEFAULT_POOL)
-    return local_zone(transaction)
 
 
 def add_pool(transaction: Transaction, zone_id: str, name: str, **values: Any) -> str:
@@ -81,34 +54,55 @@ def add_pool(transaction: Transaction, zone_id: str, name: str, **values: Any) -
     return pool_id
 
 
-def record_inventory(transaction: Transaction, zone_id: str, inventory: Inventory) -> tuple[str, ...]:
+def record_inventory(
+    transaction: Transaction, zone_id: str, inventory: Inventory, of: Sequence[Node] | None = None
+) -> tuple[str, ...]:
     """Writes down what an engine reports and returns the ids of the nodes that changed.
 
-    A node that is no longer reported is lost, a device offline; work may still be there.
+    A node that is no longer reported is lost, a device offline; work may still be there. `of` are the nodes
+    that are not written down yet, if others were before.
     """
-    pools = pool_labels(transaction, zone_id)
-    known = {row.name: row for row in transaction.rows(select(node).where(node.c.zone_id == zone_id))}
-    changed = []
-    for reported in inventory.nodes:
-        facts = inventory.facts.get(reported.name, NodeFacts())
-        values = {**_node_values(reported, facts), "pool_id": pool_of(reported.labels, pools)}
-        row = known.pop(reported.name, None)
-        node_id, is_new = _write_node(transaction, zone_id, reported.name, row, values)
-        if _write_devices(transaction, node_id, reported.devices, facts) or is_new:
-            changed.append(node_id)
-    for row in known.values():
-        if row.state != "lost":
-            transaction.run(
-                update(node).where(node.c.id == row.id).values(state="lost", seen_at=transaction.now)
-            )
-            changed.append(row.id)
+    changed = record_nodes(transaction, zone_id, inventory, inventory.nodes if of is None else of)
+    there = {reported.name for reported in inventory.nodes}
+    known = select(node.c.id, node.c.name).where(node.c.zone_id == zone_id, node.c.state != "lost")
+    lost = [row.id for row in transaction.rows(known) if row.name not in there]
+    if lost:
+        gone = update(node).where(any_of(node.c.id, "ids")).values(state="lost", seen_at=transaction.now)
+        transaction.run(gone, {"ids": json.dumps(lost)})
     transaction.run(
         update(zone)
         .where(zone.c.id == zone_id)
         .values(inventory_revision=inventory.revision, seen_at=transaction.now)
     )
-    nodes_changed(transaction, zone_id, *changed)
-    return tuple(changed)
+    nodes_changed(transaction, zone_id, *lost)
+    return (*changed, *lost)
+
+
+def record_nodes(
+    transaction: Transaction, zone_id: str, inventory: Inventory, of: Sequence[Node]
+) -> tuple[str, ...]:
+    """Writes down some of the nodes, in a few statements however many they are."""
+    pools = pool_labels(transaction, zone_id)
+    names = json.dumps([reported.name for reported in of])
+    of_zone = select(node).where(node.c.zone_id == zone_id, any_of(node.c.name, "names"))
+    known = {row.name: row for row in transaction.rows(of_zone, {"names": names})}
+    ids = json.dumps([row.id for row in known.values()])
+    devices: dict[str, dict[str, AnyRow]] = {}
+    for row in transaction.rows(select(device).where(any_of(device.c.node_id, "ids")), {"ids": ids}):
+        devices.setdefault(row.node_id, {})[row.id] = row
+    found = _Found()
+    for reported in of:
+        facts = inventory.facts.get(reported.name, NodeFacts())
+        values = {**_node_values(reported, facts), "pool_id": pool_of(reported.labels, pools)}
+        node_id, differs = _look_at_node(transaction, zone_id, reported.name, known, values, found)
+        if _look_at_devices(node_id, reported.devices, facts, devices.get(node_id, {}), found) or differs:
+            found.changed.append(node_id)
+    transaction.run(
+        update(node).where(any_of(node.c.id, "ids")).values(seen_at=transaction.now), {"ids": ids}
+    )
+    _write(transaction, found)
+    nodes_changed(transaction, zone_id, *found.changed)
+    return tuple(found.changed)
 
 
 def pool_labels(transaction: Transaction, zone_id: str) -> list[PoolLabels]:
@@ -120,15 +114,14 @@ def pool_labels(transaction: Transaction, zone_id: str) -> list[PoolLabels]:
 
 def nodes_changed(transaction: Transaction, zone_id: str, *node_ids: str) -> None:
     """Counts a change of each, and tells scheduling and whoever looks at nodes."""
+    if not node_ids:
+        return
     journal.append(transaction, zone_id, JournalKind.NODE, *node_ids)
-    for node_id in node_ids:
-        revision = transaction.scalar(
-            update(node)
-            .where(node.c.id == node_id)
-            .values(revision=node.c.revision + 1)
-            .returning(node.c.revision)
-        )
-        publish(transaction, "node", node_id, revision)
+    ids = {"ids": json.dumps(node_ids)}
+    these = any_of(node.c.id, "ids")
+    transaction.run(update(node).where(these).values(revision=node.c.revision + 1), ids)
+    rows = transaction.rows(select(node.c.id, node.c.revision).where(these).order_by(node.c.id), ids)
+    publish_all(transaction, "node", [Change(row.id, row.revision) for row in rows])
 
 
 def _node_values(reported: Node, facts: NodeFacts) -> JsonObject:
@@ -148,51 +141,76 @@ def _node_values(reported: Node, facts: NodeFacts) -> JsonObject:
     }
 
 
-def _write_node(
-    transaction: Transaction, zone_id: str, name: str, row: AnyRow | None, values: JsonObject
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What is to be written down: rows that are new, and columns of rows that differ."""
+
+    new_nodes: list[JsonObject] = field(default_factory=list)
+    nodes: list[JsonObject] = field(default_factory=list)
+    new_devices: list[JsonObject] = field(default_factory=list)
+    devices: list[JsonObject] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+
+
+def _look_at_node(
+    transaction: Transaction,
+    zone_id: str,
+    name: str,
+    known: Mapping[str, AnyRow],
+    values: JsonObject,
+    found: _Found,
 ) -> tuple[str, bool]:
     """The node's id, and whether anything but the time at which it was seen is new."""
+    row = known.get(name)
     if row is not None:
-        transaction.run(update(node).where(node.c.id == row.id).values(seen_at=transaction.now, **values))
-        return row.id, _differs(row, values)
+        differs = _differs(row, values)
+        if differs:
+            found.nodes.append({"of_node": row.id, **_as_new(values)})
+        return row.id, differs
     node_id = new_id(Kind.NODE, transaction.now)
-    transaction.run(
-        insert(node).values(
-            id=node_id,
-            zone_id=zone_id,
-            name=name,
-            cordoned=False,
-            seen_at=transaction.now,
-            created_at=transaction.now,
-            revision=0,  # the first change makes it 1
-            **values,
-        )
-    )
+    at = {"seen_at": transaction.now, "created_at": transaction.now}
+    own = {"id": node_id, "zone_id": zone_id, "name": name, "cordoned": False, **at}
+    found.new_nodes.append({**own, "revision": 0, **values})  # the first change makes it 1
     return node_id, True
 
 
-def _write_devices(
-    transaction: Transaction, node_id: str, reported: tuple[Device, ...], facts: NodeFacts
+def _look_at_devices(
+    node_id: str,
+    reported: tuple[Device, ...],
+    facts: NodeFacts,
+    known: Mapping[str, AnyRow],
+    found: _Found,
 ) -> bool:
     """Whether any of them is new, gone or different."""
-    known = {row.id: row for row in transaction.rows(select(device).where(device.c.node_id == node_id))}
-    different: dict[str, JsonObject] = {}
+    before = len(found.new_devices), len(found.devices)
     for position, one in enumerate(reported):
         values = _device_values(position, one, facts.devices.get(one.id, DeviceFacts()))
-        row = known.pop(one.id, None)
+        row = known.get(one.id)
         if row is None:
-            transaction.run(insert(device).values(node_id=node_id, id=one.id, **values))
-            different[one.id] = {}
+            found.new_devices.append({"node_id": node_id, "id": one.id, **values})
         elif _differs(row, values):
-            different[one.id] = values
+            found.devices.append({"of_node": node_id, "of_device": one.id, **_as_new(values)})
+    there = {one.id for one in reported}
     for row in known.values():
-        if row.health != DeviceHealth.OFFLINE:
-            different[row.id] = {"health": DeviceHealth.OFFLINE}
-    for device_id, values in different.items():
-        if values:
-            here = (device.c.node_id == node_id, device.c.id == device_id)
-            transaction.run(update(device).where(*here).values(**values))
-    return bool(different)
+        if row.id not in there and row.health != DeviceHealth.OFFLINE:
+            gone = {name: getattr(row, name) for name in _DEVICE_COLUMNS} | {"health": DeviceHealth.OFFLINE}
+            found.devices.append({"of_node": node_id, "of_device": row.id, **_as_new(gone)})
+    return before != (len(found.new_devices), len(found.devices))
+
+
+def _write(transaction: Transaction, found: _Found) -> None:
+    if found.new_nodes:
+        transaction.run(insert(node), found.new_nodes)
+    if found.nodes:
+        transaction.run(_UPDATE_NODE, found.nodes)
+    if found.new_devices:
+        transaction.run(insert(device), found.new_devices)
+    if found.devices:
+        transaction.run(_UPDATE_DEVICE, found.devices)
+
+
+def _as_new(values: JsonObject) -> JsonObject:
+    return {f"new_{name}": value for name, value in values.items()}
 
 
 def _device_values(index: int, reported: Device, facts: DeviceFacts) -> JsonObject:
@@ -221,4 +239,17 @@ def _json(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
-_ZONES = select(zone.c.id, zone.c.name, zone.c.engine, zone.c.mark)
+def _update(table: Table, columns: Iterable[str], *here: ColumnElement[bool]) -> Update:
+    new = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in columns}
+    return update(table).where(*here).values(new)
+
+
+_NODE_COLUMNS = (*_node_values(Node("", 1, 1, 1, ()), NodeFacts()), "pool_id")
+_DEVICE_COLUMNS = tuple(_device_values(0, Device("", 1, ""), DeviceFacts()))
+_UPDATE_NODE = _update(node, _NODE_COLUMNS, node.c.id == bindparam("of_node"))
+_UPDATE_DEVICE = _update(
+    device,
+    _DEVICE_COLUMNS,
+    device.c.node_id == bindparam("of_node"),
+    device.c.id == bindparam("of_device"),
+)

@@ -4,7 +4,7 @@ Pools are named by their ids and hold the nodes that are theirs in the tables; n
 the engine names them.
 """
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from corral.core.devices import Device, DeviceMode
 from corral.core.mig import MigGeometry, MigInstance, MigProfile
 from corral.core.nodes import CORDONED, LOST, Arrangement, DeviceLink, Node, Pool, Topology
 from corral.store.database import AnyRow, Transaction
+from corral.store.piecewise import read_piecewise
 from corral.zones.rules import DeviceHealth, takes_slices
 from corral.zones.tables import device, node, pool
 
@@ -104,6 +105,43 @@ def shapes(transaction: Transaction, zone_id: str) -> tuple[Node, ...]:
             "", row.cpu_milli, row.memory_mib, row.pods, there, taints=taints
         )
     return tuple(found.values())
+
+
+def damaged(transaction: Transaction, zone_id: str) -> list[str]:
+    """Pools, nodes and devices of a zone whose rows cannot be read or make no sense, as words."""
+    pool_ids = transaction.rows(select(pool.c.id, pool.c.name).where(pool.c.zone_id == zone_id))
+    node_ids = transaction.rows(select(node.c.id, node.c.name).where(node.c.zone_id == zone_id))
+    names = {row.id: row.name for row in node_ids}
+    device_ids = transaction.rows(
+        select(device.c.node_id, device.c.id).where(device.c.node_id.in_(sorted(names)))
+    )
+
+    def devices(some: Sequence[str]) -> list[Device]:
+        chosen = [one.split("\n") for one in some]
+        return [
+            _device(row, slices=True)
+            for node_id, device_id in chosen
+            for row in transaction.rows(
+                select(device).where(device.c.node_id == node_id, device.c.id == device_id)
+            )
+        ]
+
+    _, pools = read_piecewise(
+        [row.id for row in pool_ids],
+        lambda some: [_pool(row) for row in transaction.rows(select(pool).where(pool.c.id.in_(some)))],
+    )
+    _, nodes = read_piecewise(
+        list(names),
+        lambda some: [
+            _node(row, (), _taints(row)) for row in transaction.rows(select(node).where(node.c.id.in_(some)))
+        ],
+    )
+    _, others = read_piecewise([f"{row.node_id}\n{row.id}" for row in device_ids], devices)
+    return [
+        *(f"the pool {row.name}" for row in pool_ids if row.id in pools),
+        *(f"the node {names[one]}" for one in nodes),
+        *(f"the device {one.split(chr(10))[1]} of {names[one.split(chr(10))[0]]}" for one in others),
+    ]
 
 
 def _is_dormant(row: AnyRow, devices: Iterable[AnyRow]) -> bool:

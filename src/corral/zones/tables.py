@@ -25,14 +25,17 @@ zone = Table(
     metadata,
     Column("id", identifier(), primary_key=True),
     Column("name", ordered_string(NAME_LENGTH), nullable=False, unique=True),
-    Column("engine", String(20), nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("identity", String(80), unique=True, comment="of what is behind it: a data directory, a cluster"),
+    Column("settings", json_value(), comment="of a simulated zone: its nodes"),
     Column("mark", identifier(), nullable=False, comment="on all that its engine makes, to know its own"),
     Column("inventory_revision", BigInteger, comment="of the engine's last report"),
     Column("seen_at", Instant, comment="when its engine last reported"),
     Column("presets_made_at", Instant, comment="when flavors were made from its first inventory"),
     Column("created_at", Instant, nullable=False),
+    Column("removed_at", Instant, comment="kept for the history of its work; its name is free again"),
     Column("generation", Integer, nullable=False),
-    CheckConstraint("engine IN ('local', 'kubernetes', 'simulated')", name="engine"),
+    CheckConstraint("kind IN ('local', 'kubernetes', 'simulated')", name="kind"),
 )
 
 pool = Table(

@@ -155,16 +155,16 @@ class LocalPlace(Place):
             await asyncio.sleep(0.01)
 
 
-def _make_directory() -> Path:
-    directory = Path(tempfile.mkdtemp(prefix="corral-"))
+def _make_directory(above: Path | None) -> Path:
+    directory = Path(tempfile.mkdtemp(prefix="corral-", dir=above))
     directory.chmod(0o755)
     return directory
 
 
 @asynccontextmanager
-async def local_place(**settings: Any) -> AsyncIterator[LocalPlace]:
+async def local_place(above: Path | None = None, **settings: Any) -> AsyncIterator[LocalPlace]:
     # A short path that every user can pass: sockets have at most 108 bytes.
-    directory = _make_directory()
+    directory = _make_directory(above)
     place = LocalPlace(directory, **settings)
     try:
         yield place

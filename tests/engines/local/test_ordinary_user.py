@@ -70,7 +70,8 @@ def copy_distribution(name: str, target: Path) -> None:
     [
         "test_engine",
         "test_life test_visits",
-        "test_impostor test_disk test_restart test_people",
+        "test_impostor test_restart test_people",
+        "test_disk",
         "test_user_files test_sealing",
         "test_odd_files test_records",
     ],

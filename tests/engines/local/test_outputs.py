@@ -1,5 +1,7 @@
 """Output is found while its directory moves from where runs are to where those that are gone are kept."""
 
+import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,3 +43,25 @@ def test_output_that_moves_while_it_is_read_is_read_again(
 def _move(here: Path, there: Path, moves: Iterator[bool]) -> None:
     if next(moves, False):
         here.rename(there)
+
+
+def say(directory: Path, count: int) -> None:
+    writer = SegmentWriter(directory / layout.said_name(0))
+    for number in range(count):
+        line = {"kind": "report", "at": number, "body": {"step": number}}
+        writer.write(json.dumps(line).encode() + b"\n")
+    writer.close()
+
+
+def test_run_that_says_much_leaves_others_their_share(tmp_path: Path) -> None:
+    for name, count in (("chatty", 500), ("quiet", 3), ("other", 40)):
+        say(tmp_path / name, count)
+    places = [(name, name, 0) for name in ("chatty", "quiet", "other", "missing")]
+    found, went = outputs.read_fairly(tmp_path.joinpath, places, {}, 100)
+    by_run = Counter(message.run for message in found)
+    assert by_run == {"chatty": 57, "quiet": 3, "other": 40}
+    assert [message.body["step"] for message in found if message.run == "chatty"] == list(range(57))
+    assert went == {"chatty": None, "quiet": None, "other": None, "missing": None}
+    last = {message.run: message.number for message in found}
+    rest, _ = outputs.read_fairly(tmp_path.joinpath, places, last, 1000)
+    assert Counter(message.run for message in rest) == {"chatty": 443}

@@ -16,6 +16,7 @@ from corral.core.refusals import Refusal
 from corral.engines.interface import Ending, Run, RunPhase
 from corral.engines.local import readiness, sealer, tools
 from corral.engines.local.loop import Loop
+from corral.engines.local.quotas import Bounds, Fences
 from corral.engines.local.spec import Spec
 from corral.engines.local.workspaces import Workspaces
 from tests.engines.local.places import LocalPlace, local_place
@@ -56,6 +57,43 @@ def hide(local: LocalPlace) -> Path:
     for path in (secret, secret.parent, secret.parents[1], secret.parents[1] / "thesis"):
         path.chmod(0o755)
     return secret
+
+
+ASK = """
+import socket, sys
+for host in sys.argv[1:]:
+    way = socket.create_connection(("127.0.0.1", 3128))
+    way.sendall(f"CONNECT {host}:443 HTTP/1.1\\r\\n\\r\\n".encode())
+    way.recv(1000)
+"""
+
+
+async def test_build_whose_download_is_refused_says_why(local: LocalPlace) -> None:
+    """Installers only say that there is an error in the tunnel."""
+    refused = "10.1.2.3 is refused: it is a private address"
+    ask = f"python3 -c '{ASK}' 10.1.2.3 10.1.2.3 169.254.169.254"
+    failed = await build(local, f"{ask}\nexit 2", network=True)
+    assert failed.detail.startswith(f"exit code 2; {refused}")
+    output = await local.output("build")
+    assert output.count(f"Corral: {refused}") == 1
+    assert output.count("Corral: 169.254.169.254 is refused") == 1
+    succeeded = await build(local, f"{GOOD}{ask}", "again", network=True)
+    assert (succeeded.ending, succeeded.detail) == (Ending.SUCCEEDED, "")
+    other = await local.finish(local.sized("work", "sh", "-c", f"{ask}\nexit 2", network=True))
+    assert (other.detail, await local.output("work")) == ("exit code 2", "")
+
+
+async def test_runtime_counts_among_what_its_owner_holds() -> None:
+    async with local_place(person_mib=50) as local:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tools, "find_uv", lambda: Path("/bin/true"))
+            fill = 'head -c 30M /dev/zero > "$CORRAL_BUILD/data"'
+            assert (await build(local, f"{GOOD}{fill}")).ending is Ending.SUCCEEDED
+        more = await local.finish(local.sized("work", "sh", "-c", "head -c 30M /dev/zero > data"))
+        assert more.detail.startswith("the workspaces of its owner hold 60 MiB together")
+        await local.engine.forget(["build", "work"])
+        await local.engine.discard(["build", "work"])
+        assert (await local.finish(local.sized("again", "true"))).ending is Ending.SUCCEEDED
 
 
 class TestAttacks:
@@ -260,11 +298,11 @@ async def test_runtime_is_built_by_one_replica(local: LocalPlace) -> None:
 
 def test_homes_are_made_once(tmp_path: Path) -> None:
     """Of work that begins at the same time, none gets a home that another takes away."""
-    workspaces, together = Workspaces(tmp_path), Barrier(4)
+    workspaces, together = Workspaces(tmp_path, Fences(tmp_path)), Barrier(4)
 
     def provide(owner: str) -> int:
         together.wait()
-        return workspaces.provide_home(owner, os.getuid()).stat().st_ino
+        return workspaces.provide_home(owner, os.getuid(), Bounds(0, 0)).stat().st_ino
 
     owners = [f"owner{number}" for number in range(100)]
     with ThreadPoolExecutor(4) as pool:

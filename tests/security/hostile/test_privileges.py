@@ -147,6 +147,35 @@ print("pid", ctypes.CFUNCTYPE(ctypes.c_int)(entry)())
     assert ended.code in {128 + 31, 128 + 11}  # SIGSYS; SIGSEGV where the kernel is built without them
 
 
+PROJECT = (
+    NUMBERS
+    + """
+import tempfile
+place = tempfile.mkdtemp(dir="/workspace" if os.path.isdir("/workspace") else None)
+here = os.open(place, os.O_RDONLY)
+os.rmdir(place)
+GET, SET, GET_FLAGS, SET_FLAGS = 0x801C581F, 0x401C5820, 0x80086601, 0x40086602
+attributes, flags = bytearray(28), bytearray(8)
+fcntl.ioctl(here, GET, attributes)
+fcntl.ioctl(here, GET_FLAGS, flags)
+attempt("project", lambda: fcntl.ioctl(here, SET, attributes))
+attempt("flags", lambda: fcntl.ioctl(here, SET_FLAGS, flags))
+attempt("high bits", lambda: call(IOCTL, here, 1 << 32 | SET, ctypes.create_string_buffer(bytes(attributes))))
+attempt("by name", lambda: call(469, -100, b".", ctypes.create_string_buffer(24), 24, 0))
+"""
+)
+
+
+def test_the_project_of_a_file_cannot_be_changed(cage: Cage) -> None:
+    """A disk limit of the file system holds for a project, which the owner of a file could change."""
+    told = outcomes(cage, PROJECT)
+    assert told.pop("by name") == ["refused", "ENOSYS"]
+    assert all(result == ["refused", "EPERM"] for result in told.values())
+    assert len(told) == 3
+    outside = outcomes_outside(cage, PROJECT)
+    assert succeeded(outside) >= {"project", "flags"}
+
+
 TYPE = """
 import errno, fcntl, sys, ctypes
 libc = ctypes.CDLL(None, use_errno=True)

@@ -72,3 +72,13 @@ export function formFields(error: ApiError): { name: string[]; errors: string[] 
   }
   return [...fields].map(([path, errors]) => ({ name: path.split('.'), errors }));
 }
+
+/** A problem inside of what is one field of the form is that field's: nodes.0.devices of a description is nodes. */
+export function toField(values: Record<string, unknown>, path: readonly string[]): string[] {
+  let within: unknown = values;
+  const depth = path.findIndex((name) => {
+    within = (within as Record<string, unknown> | undefined)?.[name];
+    return typeof within !== 'object' || within === null;
+  });
+  return typeof within === 'string' ? path.slice(0, depth + 1) : [...path];
+}

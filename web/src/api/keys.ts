@@ -27,6 +27,7 @@ export const keys = {
   flavors: ['flavors'] as const,
   pools: ['pools'] as const,
   nodes: ['nodes'] as const,
+  zones: ['zones'] as const,
 };
 
 /** Which data a change of this kind makes old. */
@@ -44,8 +45,9 @@ const touched: Record<string, readonly QueryKey[]> = {
   queue: [keys.queues],
   flavor: [keys.flavors],
   // What flavors fit on changes with the nodes.
-  pool: [keys.pools, keys.nodes, keys.queues, keys.flavors],
-  node: [keys.nodes, keys.pools, keys.queues, keys.flavors],
+  pool: [keys.pools, keys.nodes, keys.queues, keys.flavors, keys.zones],
+  node: [keys.nodes, keys.pools, keys.queues, keys.flavors, keys.zones],
+  zone: [keys.zones, keys.pools, keys.nodes, keys.queues, keys.flavors],
   // A runtime is built by work, and kept by work that has it.
   workload: [keys.workloads, keys.runtimes],
   runtime: [keys.runtimes],

@@ -37,3 +37,5 @@ export type Workload = Schemas['Workload'];
 export type WorkloadAction = Schemas['ActOn']['action'];
 export type WorkloadDetail = Schemas['WorkloadDetail'];
 export type WorkloadState = Schemas['State'];
+export type Zone = Schemas['Zone'];
+export type ZoneVerdict = Schemas['ZoneVerdict'];

@@ -794,7 +794,11 @@ export interface paths {
         get: operations["get_pool"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete Pool
+         * @description Deletes a pool without nodes, quotas and work that names it.
+         */
+        delete: operations["delete_pool"];
         options?: never;
         head?: never;
         /**
@@ -1347,7 +1351,11 @@ export interface paths {
         get: operations["get_user"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete User
+         * @description Deletes an account whose work is over; usage and the audit log keep the person's name.
+         */
+        delete: operations["delete_user"];
         options?: never;
         head?: never;
         /**
@@ -1369,6 +1377,8 @@ export interface paths {
         /**
          * Give Role
          * @description Gives a role on an organisation and below; you must hold all that the role allows there.
+         *
+         *     It ends no later than your own authority: without `expires_at` then, and `notice` says so.
          */
         post: operations["give_role"];
         delete?: never;
@@ -1710,12 +1720,40 @@ export interface paths {
         };
         /**
          * List Zones
-         * @description The places with machines.
+         * @description The places with machines: their kind, who drives each, and since when.
          */
         get: operations["list_zones"];
         put?: never;
-        post?: never;
+        /**
+         * Add Zone
+         * @description Adds a simulated zone: nodes that schedule and meter, and compute nothing.
+         */
+        post: operations["add_zone"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/zones/{zone_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Zone
+         * @description One zone.
+         */
+        get: operations["get_zone"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove Zone
+         * @description Removes a simulated zone in which no work is left.
+         */
+        delete: operations["remove_zone"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2074,6 +2112,16 @@ export interface components {
              * @description Why no mail was sent, if one was wanted.
              */
             mail_problem?: string | null;
+            /**
+             * Notice
+             * @description Why it ends at a time that was not asked for; null if it does not.
+             */
+            notice?: string | null;
+            /**
+             * Role Expires At
+             * @description When the role ends: no later than the authority of whoever gives it.
+             */
+            role_expires_at?: string | null;
             /** Secret */
             secret: string;
             /**
@@ -2081,6 +2129,49 @@ export interface components {
              * @description Shown once; works without a mail server.
              */
             url: string;
+        };
+        /** CreatedJoinCode */
+        CreatedJoinCode: {
+            /**
+             * Code
+             * @description Null for those who could not give its role there: who has the code has the role.
+             * @example BCDFG-23456
+             */
+            code: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Id */
+            id: string;
+            /**
+             * Notice
+             * @description Why it ends at a time that was not asked for; null if it does not.
+             */
+            notice: string | null;
+            /** Organisation Id */
+            organisation_id: string;
+            /** Organisation Name */
+            organisation_name: string;
+            /**
+             * Role Expires At
+             * @description When the role ends: no later than the authority of whoever gives it.
+             */
+            role_expires_at: string | null;
+            /** Role Id */
+            role_id: string;
+            /** Role Name */
+            role_name: string;
+            /** Seats */
+            seats: number;
+            /** Seats Taken */
+            seats_taken: number;
         };
         /** CreatedToken */
         CreatedToken: {
@@ -2096,6 +2187,11 @@ export interface components {
         CreatedUser: {
             /** @description Hand it to them; they choose a password when they use it. */
             login_link: components["schemas"]["LoginLink"];
+            /**
+             * Notice
+             * @description Why it ends at a time that was not asked for; null if it does not.
+             */
+            notice?: string | null;
             user: components["schemas"]["User"];
         };
         /** Device */
@@ -2284,6 +2380,12 @@ export interface components {
              */
             names: string[];
             /**
+             * Restricted
+             * @description Whether taints keep it away from other nodes.
+             * @default false
+             */
+            restricted?: boolean;
+            /**
              * Sentence
              * @example Fits on no node: it asks for 6 GPUs on one node, and the largest node has 4.
              */
@@ -2428,7 +2530,7 @@ export interface components {
             kind: string;
             /**
              * Sentence
-             * @example It would run with a slice of 8 GiB for each replica.
+             * @example It would run if it asked for a slice of 8 GiB per replica.
              */
             sentence: string;
         };
@@ -2488,6 +2590,16 @@ export interface components {
             dry_run: boolean;
             /** Errors */
             errors: number;
+            /**
+             * Notice
+             * @description Why it ends at a time that was not asked for; null if it does not.
+             */
+            notice?: string | null;
+            /**
+             * Role Expires At
+             * @description When the role ends: no later than the authority of whoever gives it.
+             */
+            role_expires_at?: string | null;
             /** Rows */
             rows: components["schemas"]["ImportedRow"][];
         };
@@ -2539,6 +2651,11 @@ export interface components {
             mail: string | null;
             /** Organisation Name */
             organisation_name: string;
+            /**
+             * Role Expires At
+             * @description When the role ends: no later than the authority of whoever gives it.
+             */
+            role_expires_at: string | null;
             /**
              * Role Key
              * @description Of a preset, which each language has a word for.
@@ -2623,6 +2740,11 @@ export interface components {
             expires_at: string;
             /** Organisation Name */
             organisation_name: string;
+            /**
+             * Role Expires At
+             * @description When the role ends: no later than the authority of whoever gives it.
+             */
+            role_expires_at: string | null;
             /**
              * Role Key
              * @description Of a preset, which each language has a word for.
@@ -2836,7 +2958,10 @@ export interface components {
         };
         /** NewGrant */
         NewGrant: {
-            /** Expires At */
+            /**
+             * Expires At
+             * @description If left out, it ends when your own authority to give it does, or never.
+             */
             expires_at?: string | null;
             /**
              * Organisation Id
@@ -2853,6 +2978,7 @@ export interface components {
         NewInvitation: {
             /**
              * Expires In Hours
+             * @description Less if left out while your own authority to offer the role ends sooner.
              * @default 168
              */
             expires_in_hours?: number;
@@ -2873,6 +2999,7 @@ export interface components {
         NewJoinCode: {
             /**
              * Expires In Hours
+             * @description Less if left out while your own authority to offer the role ends sooner.
              * @default 168
              */
             expires_in_hours?: number;
@@ -3134,6 +3261,29 @@ export interface components {
              * @example o01k9x3v7qzt8m2c4w6d0ef
              */
             role_id: string;
+        };
+        /**
+         * NewZone
+         * @description A simulated zone. Machines and clusters become zones by themselves, when their Corral starts.
+         */
+        NewZone: {
+            /**
+             * Kind
+             * @default simulated
+             * @constant
+             */
+            kind?: "simulated";
+            /**
+             * Name
+             * @example Vision Lab
+             */
+            name: string;
+            /**
+             * Nodes
+             * @description Groups of nodes: how many, with how many GPUs each, of which model.
+             * @example 4x8xH100-80GB,2x4xL4-24GB
+             */
+            nodes: string;
         };
         /** Node */
         Node: {
@@ -3433,6 +3583,13 @@ export interface components {
         };
         /** PermissionsHere */
         PermissionsHere: {
+            /**
+             * Ends
+             * @description Until when, of those that you hold for a time; what you give of them ends then, too.
+             */
+            ends: {
+                [key: string]: string;
+            };
             /** Organisation Id */
             organisation_id: string;
             /** Permissions */
@@ -4079,7 +4236,7 @@ export interface components {
         ReportedMetrics: {
             /**
              * Dropped
-             * @description Values that were not taken: no number, or too many names.
+             * @description Values that were not taken: no number, too many names, or beyond its owner's bounds.
              * @example 0
              */
             dropped: number;
@@ -4498,6 +4655,55 @@ export interface components {
              */
             password: string;
         };
+        /**
+         * SimulatedUsage
+         * @description What a simulated replica is seen to use.
+         */
+        SimulatedUsage: {
+            /**
+             * Cpu Milli
+             * @description Left out: all that it asks for.
+             */
+            cpu_milli?: number | string | null;
+            /**
+             * Gpu Memory Mib
+             * @description Left out: all that it asks for.
+             */
+            gpu_memory_mib?: number | string | null;
+            /**
+             * Gpu Percent
+             * @default 100
+             */
+            gpu_percent?: number;
+            /**
+             * Memory Mib
+             * @description Left out: all that it asks for.
+             */
+            memory_mib?: number | string | null;
+        };
+        /**
+         * Simulation
+         * @description How long work in a simulated zone takes, how it ends, and what it uses meanwhile.
+         */
+        Simulation: {
+            /**
+             * Duration
+             * @description In seconds, or with a unit.
+             * @example 60s
+             */
+            duration: number | string;
+            /**
+             * Exit Code
+             * @default 0
+             */
+            exit_code?: number;
+            /**
+             * @default {
+             *       "gpu_percent": 100
+             *     }
+             */
+            usage?: components["schemas"]["SimulatedUsage"];
+        };
         /** Someone */
         Someone: {
             /** Id */
@@ -4544,7 +4750,7 @@ export interface components {
          * Step
          * @enum {string}
          */
-        Step: "start" | "signal" | "record" | "hear" | "forget" | "discard" | "purge" | "follow" | "adopt" | "output" | "measure";
+        Step: "plan" | "explain" | "start" | "signal" | "record" | "hear" | "report" | "forget" | "discard" | "purge" | "follow" | "adopt" | "output" | "measure";
         /** System */
         System: {
             /**
@@ -4717,6 +4923,8 @@ export interface components {
             secrets?: {
                 [key: string]: string;
             };
+            /** @description In a simulated zone: how the work takes its course. Refused elsewhere. */
+            simulation?: components["schemas"]["Simulation"] | null;
             /**
              * Time Limit Seconds
              * @example 7200
@@ -4734,6 +4942,12 @@ export interface components {
              * @constant
              */
             version?: 1;
+            /**
+             * Zone
+             * @description Its name or id; left out, Corral chooses.
+             * @example lab
+             */
+            zone?: string | null;
         };
         /** TransitionView */
         TransitionView: {
@@ -4943,6 +5157,72 @@ export interface components {
             with_more_than_user_role: number;
         };
         /**
+         * UserWithRole
+         * @description The person, with the role that was given.
+         */
+        UserWithRole: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Display Name
+             * @example Mei-Ling Chen
+             */
+            display_name: string;
+            /**
+             * Expires At
+             * @description When the role ends: no later than the authority of whoever gives it.
+             */
+            expires_at: string | null;
+            /** Generation */
+            generation: number;
+            /**
+             * Id
+             * @example u01k9x3v7qzt8m2c4w6d0ef
+             */
+            id: string;
+            /** Language */
+            language: ("en" | "zh-TW" | "zh-CN") | null;
+            /** Last Seen At */
+            last_seen_at: string | null;
+            /** Mail */
+            mail: string | null;
+            /**
+             * Name
+             * @example mei
+             */
+            name: string;
+            /**
+             * Notice
+             * @description Why it ends at a time that was not asked for; null if it does not.
+             */
+            notice: string | null;
+            /**
+             * Organisations
+             * @description Where they belong, as far as you may see.
+             */
+            organisations: components["schemas"]["OrganisationName"][];
+            /**
+             * Priority
+             * @description 1 to 5; 5 goes first.
+             */
+            priority: number;
+            /**
+             * Roles
+             * @description Roles on organisations that you may see.
+             */
+            roles: components["schemas"]["RoleGrant"][];
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "disabled" | "pending";
+            /** Theme */
+            theme: ("light" | "dark" | "system") | null;
+        };
+        /**
          * Verdict
          * @description Fits now on some nodes; waits, and until when; or can never run.
          */
@@ -5009,10 +5289,35 @@ export interface components {
              */
             starts_at?: string | null;
             /**
+             * Takes By
+             * @description Why it may: `guarantee`, `surplus` (what its queue reclaims), `preempt`, `consolidate`.
+             * @example guarantee
+             */
+            takes_by?: string | null;
+            /**
              * Takes From
              * @description Names of work that is suspended for it.
              */
             takes_from: string[];
+            /**
+             * Zone Id
+             * @description Of new work: where it would go.
+             */
+            zone_id?: string | null;
+            /** Zone Name */
+            zone_name?: string | null;
+            /**
+             * Zone Reason
+             * @description Why there: `named`, `only`, `fits`, `earliest`, `possible` or `first`.
+             * @example fits
+             */
+            zone_reason?: string | null;
+            /**
+             * Zones
+             * @description Of new work: what every zone says that it may go to.
+             * @default []
+             */
+            zones?: components["schemas"]["ZoneVerdict"][];
         };
         /**
          * Waiting
@@ -5071,6 +5376,12 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+            /**
+             * Damaged
+             * @description Its document cannot be read, so what it asks for is unknown; `reason` says so.
+             * @default false
+             */
+            damaged?: boolean;
             /** Ended At */
             ended_at: string | null;
             /** Exit Code */
@@ -5128,6 +5439,16 @@ export interface components {
             wanted: components["schemas"]["Wanted"];
             /** Zone Id */
             zone_id: string;
+            /**
+             * Zone Name
+             * @example local
+             */
+            zone_name: string;
+            /**
+             * Zone Reason
+             * @description Why it is there: `named`, `only`, `fits`, `earliest`, `possible` or `first`.
+             */
+            zone_reason?: string | null;
         };
         /**
          * WorkloadDetail
@@ -5146,6 +5467,12 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+            /**
+             * Damaged
+             * @description Its document cannot be read, so what it asks for is unknown; `reason` says so.
+             * @default false
+             */
+            damaged?: boolean;
             /** Ended At */
             ended_at: string | null;
             /** Exit Code */
@@ -5219,6 +5546,16 @@ export interface components {
             wanted: components["schemas"]["Wanted"];
             /** Zone Id */
             zone_id: string;
+            /**
+             * Zone Name
+             * @example local
+             */
+            zone_name: string;
+            /**
+             * Zone Reason
+             * @description Why it is there: `named`, `only`, `fits`, `earliest`, `possible` or `first`.
+             */
+            zone_reason?: string | null;
         };
         /**
          * WorkloadSummary
@@ -5249,10 +5586,11 @@ export interface components {
              */
             created_at: string;
             /**
-             * Engine
-             * @description What runs work there: `local` is this machine.
+             * Driven By
+             * @description The host whose Corral drives it.
+             * @example gpu-1
              */
-            engine: string;
+            driven_by: string | null;
             /** Generation */
             generation: number;
             /**
@@ -5261,10 +5599,23 @@ export interface components {
              */
             id: string;
             /**
+             * Identity
+             * @description Of what is behind it; another machine is another zone.
+             */
+            identity: string | null;
+            /** @description `local` is a machine, `simulated` computes nothing. */
+            kind: components["schemas"]["ZoneKind"];
+            /**
              * Name
              * @example local
              */
             name: string;
+            /**
+             * Nodes
+             * @description Of a simulated zone: its nodes.
+             * @example 4x8xH100-80GB
+             */
+            nodes: string | null;
             /** Nodes Count */
             nodes_count: number;
             /** Pools Count */
@@ -5274,11 +5625,80 @@ export interface components {
              * @description When what its engine reports last changed.
              */
             seen_at: string | null;
+            /** Simulated */
+            simulated: boolean;
+            /**
+             * Since
+             * @description Since when it does.
+             */
+            since: string | null;
+            /**
+             * @description `ready`, `starting` (not seen yet) or `unreachable` (no process drives it).
+             * @example ready
+             */
+            state: components["schemas"]["ZoneState"];
         };
+        /**
+         * ZoneKind
+         * @enum {string}
+         */
+        ZoneKind: "local" | "simulated" | "kubernetes";
         /** Zones */
         Zones: {
             /** Items */
             items: components["schemas"]["Zone"][];
+        };
+        /**
+         * ZoneState
+         * @description `starting` was not seen yet; `unreachable` is driven by nobody: work there goes on, none starts.
+         * @enum {string}
+         */
+        ZoneState: "ready" | "starting" | "unreachable";
+        /**
+         * ZoneVerdict
+         * @description What one zone would make of it.
+         */
+        ZoneVerdict: {
+            /**
+             * Lack
+             * @description What it asks for, and what there is.
+             */
+            lack?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Nodes
+             * @description Where it would start now.
+             */
+            nodes: string[];
+            /**
+             * Reason
+             * @description The rule that stopped it, with its numbers.
+             */
+            reason: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Result
+             * @enum {string}
+             */
+            result: "fits" | "waits" | "never";
+            /** Sentence */
+            sentence: string;
+            /** Starts At */
+            starts_at: string | null;
+            /**
+             * Takes From
+             * @description Names of work that is suspended for it.
+             */
+            takes_from: string[];
+            /** Zone Id */
+            zone_id: string;
+            /**
+             * Zone Name
+             * @example local
+             */
+            zone_name: string;
         };
     };
     responses: never;
@@ -7096,7 +7516,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JoinCode"];
+                    "application/json": components["schemas"]["CreatedJoinCode"];
                 };
             };
             /** @description The request cannot be read. */
@@ -10103,6 +10523,128 @@ export interface operations {
             };
             /** @description The input is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_pool: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                "if-match"?: string | null;
+            };
+            path: {
+                pool_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description In conflict with what is there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Changed by someone else meanwhile. */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description If-Match is missing. */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tries. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13844,6 +14386,128 @@ export interface operations {
             };
         };
     };
+    delete_user: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                "if-match"?: string | null;
+            };
+            path: {
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description In conflict with what is there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Changed by someone else meanwhile. */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description If-Match is missing. */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tries. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     change_user: {
         parameters: {
             query?: never;
@@ -13996,7 +14660,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["User"];
+                    "application/json": components["schemas"]["UserWithRole"];
                 };
             };
             /** @description The request cannot be read. */
@@ -15716,6 +16380,291 @@ export interface operations {
             };
             /** @description The input is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_zone: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewZone"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Zone"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description In conflict with what is there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tries. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_zone: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                zone_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Zone"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_zone: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                zone_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description In conflict with what is there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tries. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };

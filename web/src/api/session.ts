@@ -61,12 +61,10 @@ export function useMay(): (permission: Permission) => boolean {
   return (permission) => hasPermission(session, permission);
 }
 
-export function useSignOut(): () => Promise<void> {
-  return async () => {
-    await body(client.DELETE('/api/v1/session'));
-    // A fresh start: nothing of this person stays in memory.
-    location.assign('/login');
-  };
+export async function signOut(): Promise<void> {
+  await body(client.DELETE('/api/v1/session'));
+  // A fresh start: nothing of this person stays in memory.
+  location.assign('/login');
 }
 
 /** Every permission one holds somewhere, each once. */

@@ -5,6 +5,9 @@ const edits = new Set<() => boolean>();
 
 export const hasUnsaved = (): boolean => [...edits].some((changed) => changed());
 
+/** What is on the screen may be lost now. */
+export const discardUnsaved = (): void => edits.clear();
+
 /** As long as it is on the screen and changed, leaving it is asked about first. */
 export function useUnsaved(changed: () => boolean): void {
   const latest = useRef(changed);

@@ -1,6 +1,6 @@
 import type { FormInstance } from 'antd';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { ApiError, formFields } from '../api/errors';
+import { ApiError, formFields, toField } from '../api/errors';
 import { standing, useUnsaved } from './unsaved';
 
 /** Whether an answer means that what stands in the form is kept now; false for a form that changes nothing. */
@@ -31,8 +31,9 @@ export function useSubmit<Values, Result>(form: FormInstance, send: (values: Val
         if (kept) began.current = standing(form.getFieldsValue(true));
       } catch (problem) {
         if (!(problem instanceof ApiError)) throw problem;
-        const fields = formFields(problem);
-        const present = Object.keys(form.getFieldsValue() as object);
+        const given = form.getFieldsValue() as Record<string, unknown>;
+        const fields = formFields(problem).map((one) => ({ ...one, name: toField(given, one.name) }));
+        const present = Object.keys(given);
         const known = fields.filter(({ name }) => present.includes(name[0] ?? ''));
         form.setFields(known);
         if (fields.length === 0 || known.length < fields.length) setError(problem);

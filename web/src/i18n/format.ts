@@ -32,24 +32,23 @@ export function day(at: Date, language: Language, now: Date = new Date()): strin
   return spaced.replaceAll(' ', '\u00a0');
 }
 
-/** 41 s, 14 min, 2 h 04 min, 3 days. */
-export function duration(seconds: number, t: TFunction): string {
-  const whole = Math.max(0, Math.round(seconds));
-  if (whole < MINUTE) return t('time.seconds', { count: whole });
-  if (whole < HOUR) return t('time.minutes', { count: Math.floor(whole / MINUTE) });
-  if (whole < DAY) {
-    const minutes = Math.floor((whole % HOUR) / MINUTE);
-    const hours = t('time.hours', { count: Math.floor(whole / HOUR) });
-    return minutes === 0 ? hours : `${hours} ${t('time.minutesAfterHours', { minutes: String(minutes).padStart(2, '0') })}`;
-  }
-  return t('time.days', { count: Math.floor(whole / DAY) });
+const UNITS = [['time.days', DAY], ['time.hours', HOUR], ['time.minutes', MINUTE], ['time.seconds', 1]] as const;
+
+/** 41 s, 14 min 5 s, 2 h 4 min, 3 d 5 h: the largest unit that fits and the next, rounded down, as the command says it. */
+export function duration(seconds: number, t: TFunction, units: 1 | 2 = 2): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  const first = UNITS.findIndex(([, size]) => whole >= size);
+  const [[key, size], next] = [UNITS[first] ?? UNITS[3], UNITS[first + 1]];
+  const words = t(key, { count: Math.floor(whole / size) });
+  const rest = next && first >= 0 && units > 1 ? Math.floor((whole % size) / next[1]) : 0;
+  return next && rest > 0 ? `${words} ${t(next[0], { count: rest })}` : words;
 }
 
 /** now, 4 min ago, 13:58, yesterday, 12 Nov: how long ago something was. */
 export function ago(at: Date, language: Language, t: TFunction, now: Date = new Date()): string {
   const seconds = (now.getTime() - at.getTime()) / 1000;
   if (seconds < 90) return t('time.now');
-  if (seconds < HOUR) return t('time.ago', { duration: duration(seconds, t) });
+  if (seconds < HOUR) return t('time.ago', { duration: duration(seconds, t, 1) });
   if (sameDay(at, now)) return clock(at);
   if (sameDay(at, new Date(now.getTime() - DAY * 1000))) return t('time.yesterday', { clock: clock(at) });
   return day(at, language, now);

@@ -3,9 +3,9 @@ import { Outlet, useBlocker, useNavigate, useRouterState, type ShouldBlockFn } f
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { followChanges } from '../api/live';
-import { hasPermission, sessionQuery, useSession } from '../api/session';
+import { hasPermission, sessionQuery, signOut, useSession } from '../api/session';
 import { Dialog } from '../components/Dialog';
-import { closesForms, hasUnsaved } from '../components/unsaved';
+import { closesForms, discardUnsaved, hasUnsaved } from '../components/unsaved';
 import { pages } from '../pages/registry';
 import { LostBanner } from './LiveSign';
 import { Menu } from './Menu';
@@ -37,7 +37,19 @@ function SignedIn({ user }: { user: string }) {
   const queries = useQueryClient();
   const [open, setOpen] = useState<'menu' | 'palette' | null>(null);
   const path = useRouterState({ select: (state) => state.location.pathname });
-  const shell = useMemo(() => ({ openMenu: () => setOpen('menu'), openPalette: () => setOpen('palette') }), []);
+  const [signingOut, setSigningOut] = useState(false);
+  const shell = useMemo(
+    () => ({
+      openMenu: () => setOpen('menu'),
+      openPalette: () => setOpen('palette'),
+      signOut: () => {
+        setOpen(null);
+        if (hasUnsaved()) setSigningOut(true);
+        else void signOut();
+      },
+    }),
+    [],
+  );
   useAccountPreferences();
   usePaletteKey(shell.openPalette);
   useCodeAhead();
@@ -69,6 +81,11 @@ function SignedIn({ user }: { user: string }) {
           <CommandPalette onClose={() => setOpen(null)} />
         </Suspense>
       )}
+      {signingOut && (
+        <Suspense>
+          <UnsavedQuestion onDiscard={discardAndSignOut} onKeep={() => setSigningOut(false)} />
+        </Suspense>
+      )}
       {leaving.status === 'blocked' && (
         <Suspense>
           <UnsavedQuestion onDiscard={leaving.proceed} onKeep={leaving.reset} />
@@ -76,6 +93,11 @@ function SignedIn({ user }: { user: string }) {
       )}
     </ShellContext>
   );
+}
+
+function discardAndSignOut(): void {
+  discardUnsaved();
+  void signOut();
 }
 
 /** Fetches the code of the other pages while nothing happens, so that they open also when the server is away. */

@@ -1,13 +1,14 @@
 import { useNavigate } from '@tanstack/react-router';
 import { Dropdown, type MenuProps } from 'antd';
 import { useTranslation } from 'react-i18next';
-import { useMe, useSignOut } from '../api/session';
+import { useMe } from '../api/session';
 import { Avatar } from '../components/Avatar';
 import { SelectIcon } from '../components/icons';
 import { useRoleName } from '../components/role-name';
 import { languages } from '../i18n/languages';
 import { usePreferences } from '../theme/preferences';
 import { themes, useChangePreferences } from './preferences-of-me';
+import { useShell } from './shell-context';
 
 /** Who is signed in, with profile, theme, language and sign out. */
 export function UserBlock() {
@@ -15,7 +16,7 @@ export function UserBlock() {
   const me = useMe();
   const roleName = useRoleName();
   const navigate = useNavigate();
-  const signOut = useSignOut();
+  const { signOut } = useShell();
   const { theme, language } = usePreferences();
   const { chooseTheme, chooseLanguage } = useChangePreferences();
 
@@ -35,7 +36,7 @@ export function UserBlock() {
       children: languages.map((one) => ({ key: `language-${one.key}`, label: <span lang={one.key}>{one.name}</span>, onClick: () => chooseLanguage(one.key) })),
     },
     { type: 'divider' },
-    { key: 'sign-out', label: t('shell.signOut'), onClick: () => void signOut() },
+    { key: 'sign-out', label: t('shell.signOut'), onClick: signOut },
   ];
   return (
     <Dropdown

@@ -5,11 +5,12 @@ import { useTranslation } from 'react-i18next';
 import { body, client } from '../api/client';
 import { keys } from '../api/keys';
 import { flatten, organisationsQuery, organisationTree } from '../api/organisations';
-import { hasPermission, useSession, useSignOut } from '../api/session';
+import { hasPermission, useSession } from '../api/session';
 import { GlobeIcon, PageIcon, PersonIcon, SignOutIcon, SunIcon, TreeIcon } from '../components/icons';
 import { languages } from '../i18n/languages';
 import { pages } from '../pages/registry';
 import { themes, useChangePreferences } from './preferences-of-me';
+import { useShell } from './shell-context';
 import { useLookingAt } from './looking-at';
 
 export interface PaletteItem {
@@ -88,11 +89,11 @@ function useOrganisationItems(): PaletteItem[] {
 
 function useActionItems(): PaletteItem[] {
   const { t } = useTranslation();
-  const signOut = useSignOut();
+  const { signOut } = useShell();
   const { chooseTheme, chooseLanguage } = useChangePreferences();
   return [
     ...themes.map((theme) => ({ id: `theme-${theme}`, group: 'actions' as const, name: t(`theme.${theme}`), what: t('shell.theme'), icon: <SunIcon />, run: () => chooseTheme(theme) })),
     ...languages.map(({ key, name }) => ({ id: `language-${key}`, group: 'actions' as const, name, what: t('shell.language'), icon: <GlobeIcon />, run: () => chooseLanguage(key) })),
-    { id: 'sign-out', group: 'actions', name: t('shell.signOut'), icon: <SignOutIcon />, run: () => void signOut() },
+    { id: 'sign-out', group: 'actions', name: t('shell.signOut'), icon: <SignOutIcon />, run: signOut },
   ];
 }

@@ -3,6 +3,8 @@ import { createContext, useContext } from 'react';
 interface ShellControls {
   openMenu: () => void;
   openPalette: () => void;
+  /** Asks first when there are unsaved edits. */
+  signOut: () => void;
 }
 
 export const ShellContext = createContext<ShellControls | null>(null);

@@ -13,6 +13,7 @@ from corral.engines.local.endings import over_person
 from corral.engines.local.house import House
 from corral.engines.local.nurseries import Nursery, StartFailed
 from corral.engines.local.people import TooManyPeople
+from corral.engines.local.quotas import Bounds
 from corral.engines.local.sandbox import Mode
 from corral.engines.local.sealing import Sealed, SealRefused
 from corral.engines.local.spec import NO_SANDBOX, Spec
@@ -101,14 +102,17 @@ def _prepare(house: House, spec: Spec, starts: Sequence[Start]) -> str | None:
     task = starts[0].task
     assert task is not None
     try:
-        most_bytes = spec.replicas[0].disk_mib * _MIB
+        most_mib = max(replica.disk_mib for replica in spec.replicas)
+        most_bytes = most_mib * _MIB
         if not task.resume:
             held_now = sum_counts(Path(spec.person_counts))
             if (words := over_person(held_now, spec.person_mib, spec.person_files)) is not None:
                 return words
-        house.workspaces.provide(task.workspace, spec.uid, task.upload, most_bytes)
+        house.fences.bound_person(spec.uid, _bounds_of_person(house))
+        bounds = Bounds(most_mib, spec.files)
+        house.workspaces.provide(task.workspace, spec.uid, task.upload, bounds)
         if task.home:
-            house.workspaces.provide_home(task.owner, spec.uid)
+            house.workspaces.provide_home(task.owner, spec.uid, _bounds_of_home(house))
             held = read_home_count(house.workspaces.home_count(task.owner)) or 0
             most = house.settings.home_mib
             if most and held > most * _TIDY_UP:
@@ -127,6 +131,20 @@ def _prepare(house: House, spec: Spec, starts: Sequence[Start]) -> str | None:
     except OSError as error:
         return f"its workspace could not be made: {error.strerror or error}"
     return None
+
+
+def _bounds_of_home(house: House) -> Bounds:
+    """What a home may hold at most while its owner tidies up: the kernel keeps that, looking the rest."""
+    return Bounds(house.settings.home_mib * _TIDY_UP, house.settings.files * _TIDY_UP)
+
+
+def _bounds_of_person(house: House) -> Bounds:
+    """All workspaces and the home together; if one of them has no bound, neither has the sum."""
+    settings, home = house.settings, _bounds_of_home(house)
+    return Bounds(
+        settings.person_mib + home.mib if settings.person_mib and home.mib else 0,
+        settings.person_files + home.files if settings.person_files and home.files else 0,
+    )
 
 
 def _provide_runtime(house: House, name: str, most_bytes: int) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 from pathlib import Path
 
-from corral.engines.local import kernel, user_files
+from corral.engines.local import in_flight, kernel, user_files
 
 _BLOCK_BYTES = 512
 _TRIES = 3  # of counting a tree whose directories are moved meanwhile
@@ -21,24 +21,32 @@ _DELETED = b" (deleted)"
 @dataclass(frozen=True, slots=True)
 class Count:
     """Bytes on disk and how many files, directories and links they are in. `unnamed_bytes` are among them:
-    those of files that were deleted and are still open."""
+    those of files that were deleted and are still open. `unseen` descriptors are on their way through
+    sockets where nobody can look at them."""
 
     bytes: int = 0
     files: int = 0
     unnamed_bytes: int = 0
+    unseen: int = 0
 
-    def plus_unnamed(self, count: int) -> "Count":
-        return Count(self.bytes + count, self.files, count)
+    def plus_unnamed(self, unnamed: "Unnamed") -> "Count":
+        return Count(self.bytes + unnamed.bytes, self.files, unnamed.bytes, unnamed.unseen)
 
     def encode(self) -> str:
-        return f"{self.bytes} {self.files} {self.unnamed_bytes}"
+        return f"{self.bytes} {self.files} {self.unnamed_bytes} {self.unseen}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unnamed:
+    bytes: int = 0
+    unseen: int = 0
 
 
 def decode(text: str) -> Count | None:
     words = text.split()
     if not words or not all(word.isdigit() for word in words):
         return None
-    return Count(*(int(word) for word in words[:3]))
+    return Count(*(int(word) for word in words[:4]))
 
 
 def count_tree(path: str, most: int | None = None) -> Count | None:
@@ -70,12 +78,16 @@ def count_tree(path: str, most: int | None = None) -> Count | None:
     return best
 
 
-def unnamed_bytes(processes: Iterable[int], devices: set[int], most: int | None = None) -> int | None:
-    """Bytes of files that these processes keep open or mapped and that no directory names any more.
+def find_unnamed(
+    processes: Iterable[int], devices: set[int], most: int | None = None, ours: Iterable[int] = ()
+) -> Unnamed | None:
+    """What these processes keep open or mapped, or have sent each other, and no directory names any more.
 
-    Only on these devices: what lies in memory has its own limit. None if there are more than `most`.
+    Only on these devices: what lies in memory has its own limit. None if there is more than `most`, or
+    something in flight, which takes a while to look at. `ours` are sockets of this process on which they
+    talk to us.
     """
-    seen: dict[tuple[int, int], int] = {}
+    seen = _Seen(devices)
     for process in processes:
         # A process may end while we look; one that hides is of another user, and not of this attempt.
         with contextlib.suppress(OSError):
@@ -83,24 +95,73 @@ def unnamed_bytes(processes: Iterable[int], devices: set[int], most: int | None 
                 if most is not None and (most := most - 1) < 0:
                     return None
                 with contextlib.suppress(OSError):
-                    found = Path(place).stat()
-                    if found.st_nlink == 0 and stat.S_ISREG(found.st_mode) and found.st_dev in devices:
-                        seen[found.st_dev, found.st_ino] = found.st_blocks * _BLOCK_BYTES
-    return sum(seen.values())
+                    seen.look_at(place)
+    seen.sockets += [(os.getpid(), number) for number in ours]
+    waiting = [(*socket, count) for socket in seen.sockets if (count := in_flight.waiting(*socket))]
+    if waiting and most is not None:
+        return None
+    flight = in_flight.look(waiting, seen.note)
+    return Unnamed(sum(seen.files.values()), flight)
 
 
-def _open_places(process: int) -> Iterable[str]:
+class _Seen:
+    """Files without a name, each counted once; and the sockets, in which there may be more."""
+
+    def __init__(self, devices: set[int]) -> None:
+        self.files: dict[tuple[int, int], int] = {}
+        self.sockets: list[tuple[int, int]] = []
+        self._devices = devices
+
+    def look_at(self, place: "_Place") -> None:
+        if place.mapped is not None:
+            device, inode, end = place.mapped
+            try:
+                self.note(Path(place.path).stat())
+            except PermissionError:
+                # Only root learns how large it is: it is at least as large as what is mapped of it.
+                if device in self._devices:
+                    self.files[device, inode] = max(end, self.files.get((device, inode), 0))
+            return
+        found = Path(place.path).stat()
+        if stat.S_ISSOCK(found.st_mode):
+            self.sockets.append((place.thread, int(place.path.rpartition("/")[2])))
+        self.note(found)
+
+    def note(self, found: os.stat_result) -> None:
+        if found.st_nlink == 0 and stat.S_ISREG(found.st_mode) and found.st_dev in self._devices:
+            self.files[found.st_dev, found.st_ino] = found.st_blocks * _BLOCK_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Something that a thread has open, or (device, inode, last byte) of what it has mapped."""
+
+    thread: int
+    path: str
+    mapped: tuple[int, int, int] | None = None
+
+
+def _open_places(process: int) -> Iterable[_Place]:
     """As its threads have them: the first one may have ended, and each may have descriptors of its own."""
     maps = b""
     for thread in _threads_apart(process):
         with contextlib.suppress(OSError), os.scandir(f"/proc/{thread}/fd") as entries:
-            yield from (entry.path for entry in entries)
+            yield from (_Place(thread, entry.path) for entry in entries)
         if not maps:  # the memory is the same for all that are not over
             with contextlib.suppress(OSError):
                 maps = Path(f"/proc/{thread}/maps").read_bytes()
             for line in maps.splitlines():
                 if line.endswith(_DELETED):
-                    yield f"/proc/{thread}/map_files/{line.split(b' ', 1)[0].decode()}"
+                    yield _mapped(thread, line)
+
+
+def _mapped(thread: int, line: bytes) -> _Place:
+    """Of a line of `maps`: from-to rights offset device inode name."""
+    addresses, _, offset, device, inode, _ = line.split(maxsplit=5)
+    begin, end = (int(address, 16) for address in addresses.split(b"-"))
+    major, minor = (int(number, 16) for number in device.split(b":"))
+    mapped = (os.makedev(major, minor), int(inode), int(offset, 16) + end - begin)
+    return _Place(thread, f"/proc/{thread}/map_files/{addresses.decode()}", mapped)
 
 
 def _threads_apart(process: int) -> Iterable[int]:

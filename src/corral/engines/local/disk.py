@@ -2,7 +2,8 @@
 
 Between two looks it can write more than it may; what is found to be too much is paused, counted again, and
 ended. At its end a workspace is counted once more: some work is too short for a look. Files count too, as a
-disk can be full of empty ones, and so does what was deleted and is still open.
+disk can be full of empty ones, and so does what was deleted and is still open, mapped or in flight between
+sockets. Where the file system has quotas the kernel keeps the same limits (`quotas`), and nothing is found.
 
 A home belongs to all work of a person: who has counted it last tells the others by a file.
 """
@@ -17,14 +18,15 @@ from pathlib import Path
 from corral.engines.local import tally
 from corral.engines.local.counting import (
     Count,
+    Unnamed,
     count_tree,
     decode,
     devices_of,
+    find_unnamed,
     read_count,
     sum_counts,
-    unnamed_bytes,
 )
-from corral.engines.local.endings import over_home, over_person, over_workspace
+from corral.engines.local.endings import over_home, over_person, over_workspace, unseen_in_flight
 from corral.engines.local.loop import Loop, boot_time
 from corral.engines.local.namespaces import fork_and_exit
 from corral.engines.local.replica import Supervised
@@ -114,9 +116,9 @@ class _Watched(ABC):
         """What another has counted just now."""
         return None
 
-    def _unnamed(self, most: int | None) -> int | None:  # noqa: ARG002
-        """Bytes that are open and have no name; None if there is too much to look at here."""
-        return 0
+    def _unnamed(self, most: int | None) -> Unnamed | None:  # noqa: ARG002
+        """What is open and has no name; None if there is too much to look at here."""
+        return Unnamed()
 
     @property
     def _over(self) -> bool:
@@ -176,7 +178,7 @@ class _Watched(ABC):
 
         def count() -> None:
             os.nice(_GENTLE)
-            found = (count_tree(self._path) or Count()).plus_unnamed(self._unnamed(None) or 0)
+            found = (count_tree(self._path) or Count()).plus_unnamed(self._unnamed(None) or Unnamed())
             os.write(writing, found.encode().encode())
 
         child = fork_and_exit(count)
@@ -202,21 +204,27 @@ class _Workspace(_Watched):
         self._counts = Path(spec.person_counts) if spec.person_counts else None
         self._devices = devices_of((spec.workspace, spec.home))
         self._began = self._written() or Count()
+        self._began_free_mib = self._free_mib
 
     def _is_worth_a_look(self) -> bool:
         return True  # some work is too short for any other
 
-    def _unnamed(self, most: int | None) -> int | None:
+    def _unnamed(self, most: int | None) -> Unnamed | None:
         inside: list[int] = []
+        ours: list[int] = []
         for replica in self._replicas:
             if not replica.ended:
+                ours += replica.said.connections
                 with contextlib.suppress(OSError):
                     inside += replica.group.processes()
                 inside += [] if replica.process is None else [replica.process.main]
-        return unnamed_bytes(dict.fromkeys(inside), self._devices, most)
+        return find_unnamed(dict.fromkeys(inside), self._devices, most, ours)
 
     def _excess(self, count: Count) -> str | None:
         words = over_workspace(count, self._most_mib, self._most_files)
+        if words is None and count.unseen:
+            uncounted = self._began_free_mib - _free_mib(self._path) - count.bytes // _MIB
+            words = unseen_in_flight(count, uncounted, self._most_mib)
         if words is not None or self._counts is None:
             return words
         if count.bytes - self._began.bytes <= _SLACK_BYTES and count.files <= self._began.files:

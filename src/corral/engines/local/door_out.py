@@ -10,6 +10,8 @@ outside. It reads what hostile programs write, so it runs as the workload's user
 the same filter of system calls. No raw TCP or UDP and no DNS get out.
 """
 
+import contextlib
+import itertools
 import os
 import signal
 from collections.abc import Sequence
@@ -19,6 +21,9 @@ from corral.engines.local import kernel, seccomp, tally
 from corral.engines.local.launch import HIGHEST_DESCRIPTOR, enter_cgroups, limit_resources, reset_signals
 from corral.engines.local.namespaces import OUT_DOOR, Attempt, fork_and_exit
 from corral.engines.local.sandbox import Mode
+
+MOST_REFUSALS = 20
+MOST_REFUSAL_BYTES = 500
 
 
 def variables() -> dict[str, str]:
@@ -37,14 +42,15 @@ def start(
     allowed: Sequence[str],
     cgroups: Sequence[str] = (),
     relayed: mmap | None = None,
+    refusals: int | None = None,
 ) -> int:
     """Serves the attempt's door in a child, whose pid it returns.
 
     `allowed` are private networks and names that may be reached; see `addresses.read_allowed`. What passes
-    is counted in `relayed`, see `tally`.
+    is counted in `relayed`, see `tally`. Why a host was not reached is written to `refusals`, a line each.
     """
     parent = os.getpid()
-    return fork_and_exit(lambda: _serve(attempt, uid, gid, allowed, cgroups, relayed, parent))
+    return fork_and_exit(lambda: _serve(attempt, uid, gid, allowed, cgroups, relayed, refusals, parent))
 
 
 def _serve(
@@ -54,6 +60,7 @@ def _serve(
     allowed: Sequence[str],
     cgroups: Sequence[str],
     relayed: mmap | None,
+    refusals: int | None,
     parent: int,
 ) -> None:
     # Here, so that supervisors stay small; and before privileges go, because the files may be root's.
@@ -67,7 +74,7 @@ def _serve(
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     limit_resources()
     listener = attempt.door.dup()
-    _close_all_but(listener.fileno())
+    _close_all_but(listener.fileno(), *(() if refusals is None else (refusals,)))
     if attempt.mode is Mode.ROOT:
         kernel.empty_bounding_set()
         os.setgroups([])
@@ -80,13 +87,28 @@ def _serve(
     kernel.die_with_parent(parent)
     reach = addresses.read_allowed(allowed)
     counted = None if relayed is None else tally.Relayed(relayed)
-    proxy.Proxy(listener, lambda host, port: proxy.connect(host, port, reach), counted).serve()
+    told_no = None if refusals is None else _Refusals(refusals).write
+    proxy.Proxy(listener, lambda host, port: proxy.connect(host, port, reach), counted, told_no).serve()
 
 
-def _close_all_but(fd: int) -> None:
+class _Refusals:
+    """Each once, and not too many; who does not read them misses them."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._written: set[str] = set()
+
+    def write(self, words: str) -> None:
+        if words not in self._written and len(self._written) < MOST_REFUSALS:
+            self._written.add(words)
+            with contextlib.suppress(BlockingIOError):
+                os.write(self._descriptor, words.encode()[:MOST_REFUSAL_BYTES] + b"\n")
+
+
+def _close_all_but(*kept: int) -> None:
     silence = os.open("/dev/null", os.O_RDWR)
     for number in (0, 1, 2):
-        if number != fd:
+        if number not in kept:
             os.dup2(silence, number)
-    os.closerange(3, fd)
-    os.closerange(fd + 1, HIGHEST_DESCRIPTOR)
+    for before, after in itertools.pairwise((2, *sorted(kept), HIGHEST_DESCRIPTOR)):
+        os.closerange(before + 1, after)

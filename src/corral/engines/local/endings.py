@@ -17,7 +17,8 @@ class Facts:
     """What the supervisor saw of the end of a replica. `missing` is a file that its command names in vain.
 
     `refused` says why it never began, `unsealed` why the environment that it built cannot be kept;
-    `over_bound` says what it had on disk when that was found to be too much.
+    `over_bound` says what it had on disk when that was found to be too much, `at_bound` which limit of the
+    kernel's left no room on disk when it ended, `unreached` why it did not reach a host.
     """
 
     exit_code: int | None = None
@@ -35,6 +36,8 @@ class Facts:
     refused: str | None = None
     unsealed: str | None = None
     over_bound: str | None = None
+    at_bound: str | None = None
+    unreached: str | None = None
 
 
 def split_status(status: int) -> tuple[int | None, int | None]:
@@ -78,6 +81,16 @@ def over_workspace(count: Count, most_mib: int, most_files: int) -> str | None:
     return None
 
 
+def unseen_in_flight(count: Count, uncounted_mib: int, most_mib: int) -> str | None:
+    """Of work that keeps files open where nobody can look at them, while the disk fills up."""
+    if uncounted_mib <= most_mib:
+        return None  # whatever they hold, it is not much
+    return (
+        f"{count.unseen} open files wait in its sockets, where they cannot be counted, and the disk has lost "
+        f"{uncounted_mib} MiB that nobody knows of; its disk limit is {most_mib} MiB"
+    )
+
+
 def over_home(count: Count, most_mib: int, most_files: int) -> str | None:
     held = "the home of its owner holds"
     if count.bytes // _MIB > most_mib:
@@ -114,6 +127,11 @@ def _leaving(facts: Facts) -> str:
 
 
 def _failure(facts: Facts) -> str:
+    because = None if facts.out_of_memory else facts.at_bound or facts.unreached
+    return _end(facts) if because is None else f"{_end(facts)}; {because}"
+
+
+def _end(facts: Facts) -> str:
     if facts.out_of_memory:
         return f"out of memory at its limit of {facts.memory_mib} MiB"
     if facts.signal is not None:

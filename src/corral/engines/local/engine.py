@@ -10,25 +10,38 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from corral.core.failures import in_words
+from corral.core.refusals import Conflict
 from corral.core.steps import Step
-from corral.engines.interface import Cursor, Foreign, Inventory, Observation, RunPhase, Start, Trouble
+from corral.engines.interface import (
+    Capabilities,
+    Cursor,
+    Foreign,
+    Inventory,
+    Observation,
+    RunPhase,
+    Start,
+    Trouble,
+)
 from corral.engines.local import adoption, carrying, commanding, measure, runs
 from corral.engines.local.attempts import KnownAttempt
 from corral.engines.local.house import House, Settings, build_house
 from corral.engines.local.known import KnownRuns
 from corral.engines.local.nurseries import Nursery
-from corral.engines.local.outputs import find_output, read_messages
+from corral.engines.local.outputs import find_output, read_fairly
 from corral.engines.local.people import FIRST_UID, TooManyPeople
+from corral.engines.local.quotas import HOMES, WORKSPACES
 from corral.engines.local.reach import LocalSession
 from corral.engines.local.removing import Remover
 from corral.engines.local.sandbox import Mode
 from corral.engines.local.starting import attempt_of, find_refusal
+from corral.engines.local.turns import Turns
 from corral.engines.local.workspaces import BadUpload
 from corral.engines.reports import Counters, LogChunk, Message, Usage
 from corral.engines.sessions import Session, Terminal
 from corral.engines.visitors import USUAL_BOUNDS, Bounds, Visitors
 
 STARTS_AT_A_TIME = 4
+STARTS_OF_A_PERSON = 2
 FOLLOW_BYTES = 65536
 _FOLLOW_PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.4)
 
@@ -43,6 +56,9 @@ class LocalEngine:
     of a person's together, `bounds` how many may look into one person's work. Work outlives this object:
     `close` leaves it alone.
     """
+
+    capabilities = Capabilities()
+    clock_domain = None
 
     def __init__(
         self,
@@ -83,7 +99,8 @@ class LocalEngine:
         self._visitors = Visitors(bounds)
         self._foreign: tuple[Foreign, ...] = ()
         self._opening = asyncio.Lock()
-        self._starts = asyncio.Semaphore(STARTS_AT_A_TIME)
+        self._starts = Turns(STARTS_AT_A_TIME, STARTS_OF_A_PERSON)
+        self._first_heard = 0
         self._remover = Remover()
         self._house: House | None = None
 
@@ -152,6 +169,15 @@ class LocalEngine:
             if workload not in live:
                 self._known.discard(await self._remove(house, workload))
 
+    async def forget_person(self, owner: str) -> None:
+        house = await self._open()
+        if any(known.spec.owner == owner for known in self._known.here.values()):
+            raise Conflict("Work of this person is still there.", "Try again when it is gone.")
+        home = house.workspaces.home(owner)
+        await self._remover.remove(home.parent, home.name)
+        await asyncio.to_thread(house.fences.forget, HOMES, owner)
+        await asyncio.to_thread(house.workspaces.forget_person, owner)
+
     async def logs(self, run: str, after: int, limit: int) -> LogChunk:
         house = await self._open()
         name, index = self._known.place(run)
@@ -196,22 +222,10 @@ class LocalEngine:
         house = await self._open()
         chosen = [run for run in self._known.told_of() if runs is None or run in runs]
         places = [(run, *self._known.place(run)) for run in chosen]
-
-        def read() -> tuple[tuple[Message, ...], dict[str, str | None]]:
-            found: list[Message] = []
-            went: dict[str, str | None] = {}
-            for run, name, index in places:
-                directory = house.shelf.directory(name)
-                try:
-                    found += read_messages(directory, run, index, after.get(run, 0), limit - len(found))
-                    went.setdefault(name, None)
-                except (OSError, ValueError, KeyError, TypeError) as error:
-                    went[name] = in_words(error, with_names=True)
-                if len(found) >= limit:
-                    break
-            return tuple(found), went
-
-        messages, went = await asyncio.to_thread(read)
+        # Another begins each time: who comes late in the order is not always the one for whom none are left.
+        self._first_heard = (self._first_heard + 1) % max(1, len(places))
+        places = places[self._first_heard :] + places[: self._first_heard]
+        messages, went = await asyncio.to_thread(read_fairly, house.shelf.directory, places, after, limit)
         self._known.note(Step.OUTPUT, went)
         return messages
 
@@ -265,6 +279,7 @@ class LocalEngine:
         for name in {Path(spec.workspace).name for spec in specs if house.is_workspace(spec.workspace)}:
             await self._remover.remove(house.workspaces.root, name)
             await asyncio.to_thread(house.runtimes.remove, name)
+            await asyncio.to_thread(house.fences.forget, WORKSPACES, name)
             for spec in specs:
                 await asyncio.to_thread(house.workspaces.forget_count, spec.owner, name)
         await asyncio.to_thread(house.beginnings.forget, workload)
@@ -292,7 +307,7 @@ class LocalEngine:
     async def _carry_out(
         self, house: House, known: KnownAttempt, starts: Sequence[Start], refusal: str | None
     ) -> None:
-        async with self._starts:
+        async with self._starts.taken(known.spec.owner):
             try:
                 problem = await asyncio.to_thread(
                     carrying.carry_out, house, self._nursery, known.spec, starts, refusal

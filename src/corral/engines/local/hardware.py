@@ -2,7 +2,7 @@
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corral.accelerators import simulated
@@ -38,7 +38,13 @@ class Hardware:
 
 
 def find_hardware(
-    name: str, data: Path, simulated_gpus: str | None, isolation: str, notes: tuple[str, ...]
+    name: str,
+    data: Path,
+    simulated_gpus: str | None,
+    *,
+    isolation: str,
+    disk_limits: str,
+    notes: tuple[str, ...],
 ) -> Hardware:
     """Looks at everything. Blocks for some milliseconds."""
     machine = detect_machine()
@@ -46,17 +52,12 @@ def find_hardware(
         devices = [_real(gpu) for gpu in machine.gpus]
     else:
         devices = [_simulated(number, gpu) for number, gpu in enumerate(simulated.parse(simulated_gpus))]
-    return _describe(name, machine, devices, data, isolation, notes)
+    hardware = _describe(name, machine, devices, data)
+    facts = replace(hardware.facts, isolation=isolation, disk_limits=disk_limits, notes=notes)
+    return replace(hardware, facts=facts)
 
 
-def _describe(
-    name: str,
-    machine: Machine,
-    devices: list[LocalDevice],
-    data: Path,
-    isolation: str,
-    notes: tuple[str, ...],
-) -> Hardware:
+def _describe(name: str, machine: Machine, devices: list[LocalDevice], data: Path) -> Hardware:
     node = Node(
         name,
         machine.cpu_count * 1000,
@@ -72,8 +73,6 @@ def _describe(
         disk_mib=disk.f_blocks * disk.f_frsize // 2**20,
         numa=find_numa(_NUMA),
         devices={device.id: device.facts for device in devices},
-        isolation=isolation,
-        notes=notes,
     )
     return Hardware(node, facts, {device.id: device for device in devices})
 

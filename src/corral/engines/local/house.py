@@ -9,6 +9,7 @@ from corral.engines.local.beginnings import Beginnings
 from corral.engines.local.group_bases import Bases, prepare_bases
 from corral.engines.local.hardware import find_hardware
 from corral.engines.local.people import People
+from corral.engines.local.quotas import Fences
 from corral.engines.local.readiness import find_readiness
 from corral.engines.local.sealing import Runtimes
 from corral.engines.local.shelf import Shelf
@@ -45,6 +46,7 @@ class House:
     beginnings: Beginnings
     bases: Bases
     ground: Ground
+    fences: Fences
     leftovers: tuple[str, ...] = ()  # what could not be removed
 
     def is_workspace(self, path: str) -> bool:
@@ -62,14 +64,20 @@ def build_house(settings: Settings) -> House:
     settings.runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
     shelf = Shelf(settings.data)
     shelf.tidy()
-    workspaces = Workspaces(settings.data)
+    fences = Fences(settings.data)
+    workspaces = Workspaces(settings.data, fences)
     runtimes = Runtimes(settings.data)
     leftovers = (*workspaces.tidy(), *runtimes.tidy())
     # Two installations on one machine have different data directories.
     bases = prepare_bases(f"corral-{sha256(str(settings.data.resolve()).encode()).hexdigest()[:12]}")
     ready = find_readiness(bases, trusted=settings.trusted)
     hardware = find_hardware(
-        settings.node, settings.data, settings.simulated_gpus, ready.isolation, ready.notes
+        settings.node,
+        settings.data,
+        settings.simulated_gpus,
+        isolation=ready.isolation,
+        disk_limits=fences.quotas.in_words,
+        notes=ready.notes,
     )
     ground = Ground(
         hardware=hardware,
@@ -84,4 +92,4 @@ def build_house(settings: Settings) -> House:
     )
     people = People(settings.data, settings.first_uid)
     beginnings = Beginnings(settings.data)
-    return House(settings, shelf, people, workspaces, runtimes, beginnings, bases, ground, leftovers)
+    return House(settings, shelf, people, workspaces, runtimes, beginnings, bases, ground, fences, leftovers)

@@ -28,7 +28,11 @@ _SET_NO_NEW_PRIVILEGES = 38
 _AMBIENT = 47
 _AMBIENT_CLEAR_ALL = 4
 
-_OPENAT2_NUMBER = 437  # on every machine
+# These numbers are the same on every machine.
+_OPENAT2_NUMBER = 437
+_PIDFD_OPEN_NUMBER = 434
+_PIDFD_GETFD_NUMBER = 438
+_QUOTACTL_FD_NUMBER = 443
 _NO_MAGIC_LINKS, _NO_LINKS, _BENEATH = 0x02, 0x04, 0x08
 _OPEN_TRIES = 1000
 
@@ -36,6 +40,7 @@ _CAPABILITY_VERSION = 0x20080522
 _CLONE_NUMBERS = {"x86_64": 56, "aarch64": 220}
 _KCMP_NUMBERS = {"x86_64": 312, "aarch64": 272}
 _KCMP_FILES = 2
+_PIDFD_THREAD = os.O_EXCL
 _CLONE_PARENT = 0x00008000
 _SIGCHLD = 17
 
@@ -141,6 +146,29 @@ def compare_descriptors(one: int, other: int) -> int:
     """
     order = _LIBRARY.syscall(_KCMP_NUMBERS[os.uname().machine], one, other, _KCMP_FILES, 0, 0)
     return {0: 0, 1: -1, 2: 1}.get(order, one - other)
+
+
+def copy_descriptor(thread: int, number: int) -> int:
+    """A descriptor of ours for what a thread has open; only who might trace it gets one.
+
+    Of a thread that is not the first of its process, Linux 6.9 or newer hands out what it has.
+    """
+    for flags in (_PIDFD_THREAD, 0):
+        process = _LIBRARY.syscall(_PIDFD_OPEN_NUMBER, thread, flags)
+        if process >= 0:
+            break
+    _succeed(process, f"open thread {thread}")
+    try:
+        return _succeed(_LIBRARY.syscall(_PIDFD_GETFD_NUMBER, process, number, 0), "copy a descriptor")
+    finally:
+        os.close(process)
+
+
+def control_quota(descriptor: int, command: int, kind: int, identity: int, content: bytearray) -> None:
+    """`quotactl` for the file system of a descriptor; `content` is what the command reads or fills."""
+    buffer = (ctypes.c_char * len(content)).from_buffer(content)
+    whole = ctypes.c_uint(command << 8 | kind)
+    _succeed(_LIBRARY.syscall(_QUOTACTL_FD_NUMBER, descriptor, whole, identity, buffer), "ask for quotas")
 
 
 def sync_file_system(descriptor: int) -> None:

@@ -1,9 +1,10 @@
 """What runs wrote and said, read back from where supervisors keep it. It blocks: call it in a thread."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from corral.core.failures import in_words
 from corral.engines.local import layout, records
 from corral.engines.local.segments import read_segments
 from corral.engines.reports import LogChunk, Message, MessageKind
@@ -49,6 +50,41 @@ def read_messages(directory: Path, run: str, index: int, after: int, limit: int)
             return messages
         after = offset
     return messages[:limit]
+
+
+def read_fairly(
+    directory_of: Callable[[str], Path],
+    places: Sequence[tuple[str, str, int]],
+    after: Mapping[str, int],
+    limit: int,
+) -> tuple[tuple[Message, ...], dict[str, str | None]]:
+    """What several runs (name, attempt, index) said, and how it went with each attempt.
+
+    Each has its share of `limit` before any has more; what some leave goes to those with more to say.
+    """
+    found: list[Message] = []
+    went: dict[str, str | None] = {}
+    heard = dict(after)
+    talking = list(places)
+    while talking and len(found) < limit:
+        share = max(1, (limit - len(found)) // len(talking))
+        going_on = []
+        for run, name, index in talking:
+            most = min(share, limit - len(found))
+            if not most:
+                break
+            try:
+                said = read_messages(directory_of(name), run, index, heard.get(run, 0), most)
+                went.setdefault(name, None)
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                went[name] = in_words(error, with_names=True)
+                continue
+            found += said
+            if len(said) == most:
+                heard[run] = said[-1].number
+                going_on.append((run, name, index))
+        talking = going_on
+    return tuple(found), went
 
 
 def _message(run: str, number: int, line: bytes) -> Message:

@@ -110,10 +110,18 @@ class _Tunnel:
 class Proxy:
     """Serves connections of `listener` until the process ends; `connect` opens what is asked for.
 
-    What comes from outside and goes there is counted in `relayed`.
+    What comes from outside and goes there is counted in `relayed`; `told_no` hears why no host was
+    reached.
     """
 
-    def __init__(self, listener: socket.socket, connect: Connect, relayed: Relayed | None = None) -> None:
+    def __init__(
+        self,
+        listener: socket.socket,
+        connect: Connect,
+        relayed: Relayed | None = None,
+        told_no: Callable[[str], None] | None = None,
+    ) -> None:
+        self._told_no = told_no
         self._relayed = relayed
         self._listener = listener
         self._connect = connect
@@ -245,6 +253,8 @@ class Proxy:
             tunnel.opening = False
             if isinstance(outcome, RequestRefused):
                 self._tell_no(tunnel, outcome)
+                if self._told_no is not None:
+                    self._told_no(outcome.words)
             else:
                 self._begin_relay(tunnel, wanted, outcome)
             self._listen(tunnel)

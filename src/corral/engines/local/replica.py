@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from corral.engines.local import layout, records, tally, user_files
+from corral.engines.local import layout, quotas, records, tally, user_files
 from corral.engines.local.bare import BareReplica
 from corral.engines.local.endings import MEANS_NOT_FOUND, Facts, judge, split_status
 from corral.engines.local.groups import Group
@@ -42,6 +42,7 @@ class Supervised:
         self.timed_out = False
         self.over_bound: str | None = None
         self.unsealed: str | None = None
+        self._unreached: str | None = None
         self.said = Said(loop, clock, sockets / layout.WORKLOAD_SOCKET, directory / layout.said_name(index))
         self._attempt = spec
         self._loop = loop
@@ -105,6 +106,12 @@ class Supervised:
                 os.kill(self._process.pid, signal.SIGKILL)
         self.group.kill()
 
+    def tell_unreached(self, because: str) -> None:
+        """Its way out says why it did not reach a host: so does its output, and its end if it fails."""
+        words = records.bounded(because)
+        self._unreached = self._unreached or words
+        self._output.write(f"Corral: {words}\n".encode())
+
     def has_succeeded(self) -> bool:
         """Of a process that has ended and was not reaped yet."""
         assert self._process is not None
@@ -154,6 +161,8 @@ class Supervised:
             refused=refused,
             unsealed=self.unsealed,
             over_bound=self.over_bound,
+            unreached=self._unreached,
+            at_bound=None if exit_code == 0 else quotas.reached(self._attempt.workspace, self._attempt.uid),
         )
 
     def _end(self, facts: Facts, counters: dict[str, int]) -> None:

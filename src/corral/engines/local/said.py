@@ -40,6 +40,11 @@ class Said:
         self._listener.setblocking(False)
         loop.watch(self._listener.fileno(), self._accept)
 
+    @property
+    def connections(self) -> list[int]:
+        """Descriptors of those who talk now."""
+        return list(self._connections)
+
     def close(self) -> None:
         for descriptor in list(self._connections):
             self._hang_up(descriptor)

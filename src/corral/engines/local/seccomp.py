@@ -2,8 +2,8 @@
 
 A workload holds no capability; this filter closes what needs none: new namespaces (inside one, it would be
 root), the keyring that uids share, kernel interfaces that often had faults, typing into a terminal
-(TIOCSTI), and socket families that leave the network namespace (vsock) or speak raw protocols. A call that
-is newer than this list is answered like on an older kernel.
+(TIOCSTI), changing the project of a file, and socket families that leave the network namespace (vsock) or
+speak raw protocols. A call that is newer than this list is answered like on an older kernel.
 
 `program(machine)` is the filter as bytes, the form that `bwrap --seccomp` and `prctl` take. The numbers of
 both machines stand in `_NUMBERS`; calls that one of them lacks have no number there.
@@ -148,6 +148,14 @@ _NEW_TIME_NAMESPACE = 0x80
 _TYPE_INTO_TERMINAL = 0x5412  # TIOCSTI
 _PASTE_INTO_CONSOLE = 0x541C  # TIOCLINUX
 
+# The owner of a file may change its project, or that what is made in a directory belongs to its project, and
+# so leave its disk limit (`quotas`). `file_setattr`, which can do the same, is newer than this list.
+_SET_FLAGS = 0x40086602  # FS_IOC_SETFLAGS: chattr
+_SET_FLAGS_32 = 0x40046602
+_SET_PROJECT = 0x401C5820  # FS_IOC_FSSETXATTR
+
+_REFUSED_IOCTLS = (_TYPE_INTO_TERMINAL, _PASTE_INTO_CONSOLE, _SET_FLAGS, _SET_FLAGS_32, _SET_PROJECT)
+
 _FAMILIES = (1, 2, 10, 16)  # unix, IPv4, IPv6, netlink (getifaddrs)
 
 _Instruction = tuple[int, int, int, int]
@@ -174,7 +182,7 @@ def program(machine: str) -> bytes:
     instructions += _for_call(numbers["clone3"], [_fail(errno.ENOSYS)])
     instructions += _for_call(numbers["clone"], _refuse_bits(_NEW_NAMESPACE))
     instructions += _for_call(numbers["unshare"], _refuse_bits(_NEW_NAMESPACE | _NEW_TIME_NAMESPACE))
-    instructions += _for_call(numbers["ioctl"], _refuse_values(1, (_TYPE_INTO_TERMINAL, _PASTE_INTO_CONSOLE)))
+    instructions += _for_call(numbers["ioctl"], _refuse_values(1, _REFUSED_IOCTLS))
     for name in ("socket", "socketpair"):
         instructions += _for_call(numbers[name], _only_values(0, _FAMILIES, errno.EAFNOSUPPORT))
     instructions.append(_allow())

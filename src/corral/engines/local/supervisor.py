@@ -120,6 +120,9 @@ class Supervisor:
             self.replicas.append(
                 Supervised(self._loop, self._clock, self._directory, sockets, self.spec, index, group)
             )
+        if self.spec.builds is not None:
+            # Installers show that there is an error on the way out, and not what it says.
+            self._door.on_refusal = self.replicas[0].tell_unreached
         self._control = Control(self._loop, self._sockets / layout.CONTROL_SOCKET, self._state)
         self._control.handlers = {
             "signal": self._signal,
@@ -165,6 +168,7 @@ class Supervisor:
 
     def _ended(self, replica: Supervised) -> None:
         def write_down() -> None:
+            self._door.hear()
             replica.reap()
             self._control.tell()
 

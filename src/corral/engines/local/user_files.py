@@ -27,7 +27,6 @@ REMOVING = ".removing"  # beside what is removed; made early, as a full disk may
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PLACE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_READ_BYTES = 1024 * 1024
 _OWNER, _READ_AND_SEARCH = 0o700, 0o500
 _OF = "~"  # between the name of what is removed and the number of a part of it
 _TRIES = 100  # of emptying a directory that somebody fills
@@ -38,13 +37,6 @@ class NotAFile(OSError):
 
     def __init__(self, path: str) -> None:
         super().__init__(errno.EINVAL, "not a regular file", path)
-
-
-class TooLong(OSError):
-    """A file that holds more than is read of it."""
-
-    def __init__(self, path: str, most_bytes: int) -> None:
-        super().__init__(errno.EFBIG, f"longer than {most_bytes} bytes", path)
 
 
 class TreeMoved(OSError):
@@ -109,17 +101,6 @@ def open_file(directory: int, path: str) -> int:
         os.close(descriptor)
         raise NotAFile(path)
     return descriptor
-
-
-def read_file(directory: int, path: str, most_bytes: int) -> bytes:
-    """The whole content of a regular file."""
-    with os.fdopen(open_file(directory, path), "rb", buffering=0) as file:
-        content = bytearray()
-        while piece := file.read(min(_READ_BYTES, most_bytes + 1 - len(content))):
-            content += piece
-            if len(content) > most_bytes:
-                raise TooLong(path, most_bytes)
-    return bytes(content)
 
 
 def status(directory: int, path: str) -> os.stat_result | None:
@@ -209,7 +190,22 @@ def remove(directory: int, name: str) -> bool:
         return _remove_parts(pit, name)
 
 
-def finish_removals(directory: int) -> list[str]:
+def tidy_up(path: Path) -> list[str]:
+    """Removes what interrupted work of ours left in a directory of Corral's; says what stays, and why."""
+    try:
+        with opened_directory(path) as directory:
+            with os.scandir(directory) as entries:
+                fresh = [entry.name for entry in entries if entry.name.startswith(NEW)]
+            with _opened_pit(directory) as pit:
+                for name in fresh:
+                    with contextlib.suppress(FileNotFoundError):
+                        _move(directory, name, pit, f"{name}{_OF}{secrets.token_hex(8)}")
+            return [f"{path.name}: {problem}" for problem in _finish_removals(directory)]
+    except OSError as error:
+        return [f"{path.name}: it cannot be tidied up: {error.strerror}"]
+
+
+def _finish_removals(directory: int) -> list[str]:
     """Goes on with removals that were interrupted, makes room for those to come, and says what cannot be."""
     problems = []
     with _opened_pit(directory) as pit:
@@ -221,21 +217,6 @@ def finish_removals(directory: int) -> list[str]:
             except OSError as error:
                 problems.append(f"{name} cannot be removed: {error.strerror}")
     return problems
-
-
-def tidy_up(path: Path) -> list[str]:
-    """Removes what interrupted work of ours left in a directory of Corral's; says what stays, and why."""
-    try:
-        with opened_directory(path) as directory:
-            with os.scandir(directory) as entries:
-                fresh = [entry.name for entry in entries if entry.name.startswith(NEW)]
-            with _opened_pit(directory) as pit:
-                for name in fresh:
-                    with contextlib.suppress(FileNotFoundError):
-                        _move(directory, name, pit, f"{name}{_OF}{secrets.token_hex(8)}")
-            return [f"{path.name}: {problem}" for problem in finish_removals(directory)]
-    except OSError as error:
-        return [f"{path.name}: it cannot be tidied up: {error.strerror}"]
 
 
 @dataclass(frozen=True, slots=True)

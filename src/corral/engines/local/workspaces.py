@@ -13,9 +13,11 @@ from corral.engines.archives.asking import unpack
 from corral.engines.archives.limits import Archive, BadArchive
 from corral.engines.local import user_files
 from corral.engines.local.layout import is_name
+from corral.engines.local.quotas import HOMES, WORKSPACES, Bounds, Fences
 from corral.engines.local.sealing import ENVIRONMENT
 
 _OWN = 0o700
+_MIB = 2**20
 
 
 class BadUpload(Exception):
@@ -23,9 +25,10 @@ class BadUpload(Exception):
 
 
 class Workspaces:
-    def __init__(self, data: Path) -> None:
-        self.root = data / "workspaces"
-        self._homes = data / "homes"
+    def __init__(self, data: Path, fences: Fences) -> None:
+        self.root = data / WORKSPACES
+        self._homes = data / HOMES
+        self._fences = fences
         self._counts = data / "home-counts"
         self._making_homes = threading.Lock()
         self._counts.mkdir(mode=_OWN, exist_ok=True)
@@ -40,17 +43,20 @@ class Workspaces:
             raise BadUpload(f"{name!r} cannot be the name of a workspace")
         return self.root / name
 
-    def provide(self, name: str, uid: int, upload: Archive | None, most_bytes: int) -> Path:
-        """The workspace, with the upload in it; one that is there already stays as it is."""
+    def provide(self, name: str, uid: int, upload: Archive | None, bounds: Bounds) -> Path:
+        """The workspace, with the upload in it; one that is there already keeps what it has."""
         place = self.workspace(name)
         with user_files.opened_directory(self.root) as root:
             if user_files.is_directory(root, name):
+                self._fences.bound(WORKSPACES, name, bounds)
                 return place
             fresh = user_files.make_fresh(root)
             try:
+                with user_files.opened_directory(fresh, root) as directory:
+                    self._fences.enclose(directory, WORKSPACES, name, bounds)
                 _give(root, fresh, uid)
                 if upload is not None:
-                    _fill(root, fresh, uid, upload, most_bytes)
+                    _fill(root, fresh, uid, upload, bounds.mib * _MIB)
                 os.rename(fresh, name, src_dir_fd=root, dst_dir_fd=root)
             except BaseException:
                 user_files.remove(root, fresh)
@@ -62,11 +68,15 @@ class Workspaces:
             raise BadUpload(f"{owner!r} cannot be the name of a home")
         return self._homes / owner
 
-    def provide_home(self, owner: str, uid: int) -> Path:
+    def provide_home(self, owner: str, uid: int, bounds: Bounds) -> Path:
         home = self.home(owner)
         with self._making_homes, user_files.opened_directory(self._homes) as homes:
-            if not user_files.is_directory(homes, owner):
+            if user_files.is_directory(homes, owner):
+                self._fences.bound(HOMES, owner, bounds)
+            else:
                 fresh = user_files.make_fresh(homes)
+                with user_files.opened_directory(fresh, homes) as directory:
+                    self._fences.enclose(directory, HOMES, owner, bounds)
                 _give(homes, fresh, uid)
                 os.rename(fresh, owner, src_dir_fd=homes, dst_dir_fd=homes)
         return home
@@ -84,6 +94,12 @@ class Workspaces:
     def home_count(self, owner: str) -> Path:
         """The file with how much the home was last found to hold; see `disk`."""
         return self._counts / owner
+
+    def forget_person(self, owner: str) -> None:
+        """Of somebody whose home and workspaces are gone: what they were counted to hold."""
+        self.home_count(owner).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it is not there, or has counts of workspaces that are
+            self.counts(owner).rmdir()
 
     def environment(self, name: str) -> Path:
         """Where a workload with this workspace builds an environment, or has built it."""

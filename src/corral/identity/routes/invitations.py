@@ -12,9 +12,11 @@ from corral.api.pages import Cursor, Limit, Page
 from corral.core.permissions import Permission
 from corral.identity import invitations as service
 from corral.identity.context import Identity, IdentityHere
+from corral.identity.ends import in_words
 from corral.identity.models import (
     AcceptInvitation,
     CreatedInvitation,
+    CreatedJoinCode,
     Invitation,
     InvitationPreview,
     InvitationSecret,
@@ -108,7 +110,7 @@ async def list_join_codes(
 
 
 @router.post("/join-codes", status_code=201)
-async def create_join_code(once: CreatedOnce, caller: Inviter, new: NewJoinCode) -> JoinCode:
+async def create_join_code(once: CreatedOnce, caller: Inviter, new: NewJoinCode) -> CreatedJoinCode:
     """A code for a class or a group: as many people as it has seats can join with it."""
     return await once.create(caller, service.create_join_code, new)
 
@@ -149,9 +151,11 @@ async def _send(
     database: Database, identity: Identity, caller: Caller, created: CreatedInvitation, to: str
 ) -> CreatedInvitation:
     invitation = created.invitation
-    place, until = invitation.organisation_name, f"{invitation.expires_at:%Y-%m-%d %H:%M} UTC"
+    place, until = invitation.organisation_name, in_words(invitation.expires_at)
+    ends = created.role_expires_at
+    role = invitation.role_name + ("" if ends is None else f" until {in_words(ends)}")
     text = (
-        f"{caller.name} invites you to {place} on Corral, as {invitation.role_name}.\n\n"
+        f"{caller.name} invites you to {place} on Corral, as {role}.\n\n"
         f"Open this link to make your account; it works once, until {until}:\n\n{created.url}\n"
     )
     try:

@@ -12,11 +12,12 @@ from corral.api.pages import Page
 from corral.api.versions import IfMatch, tagged
 from corral.audit.record import record
 from corral.core.permissions import Permission
-from corral.identity import accounts, directory, grants, users
+from corral.identity import accounts, directory, grants, user_deletion, users
 from corral.identity import imports as importing
 from corral.identity.context import Identity, IdentityHere
-from corral.identity.login import new_login_link
-from corral.identity.lookups import find_steered, user_subject
+from corral.identity.ends import require_as_long
+from corral.identity.login import end_of_link, new_login_link
+from corral.identity.lookups import authorities_of, find_steered, user_subject
 from corral.identity.models import (
     CreatedUser,
     Import,
@@ -30,6 +31,7 @@ from corral.identity.models import (
     User,
     UserChange,
     UserSummary,
+    UserWithRole,
 )
 from corral.store.database import Transaction
 
@@ -65,10 +67,13 @@ async def create_user(
 
 def _create(transaction: Transaction, caller: Caller, new: NewUser, identity: Identity) -> CreatedUser:
     created = users.create_user(transaction, caller, new)
-    lifetime = identity.rules.given_link_lifetime
+    lifetime, at_most = identity.rules.given_link_lifetime, end_of_link(transaction, caller, created.id)
     return CreatedUser(
         user=created,
-        login_link=new_login_link(transaction, created.id, caller.user_id, lifetime, identity.console),
+        login_link=new_login_link(
+            transaction, created.id, caller.user_id, lifetime, identity.console, at_most
+        ),
+        notice=created.notice,
     )
 
 
@@ -94,6 +99,14 @@ async def change_user(
     return tagged(response, await database.write(users.change_user, caller, user_id, change, expected))
 
 
+@router.delete("/{user_id}", status_code=204)
+async def delete_user(
+    database: Db, caller: Manager, identity: IdentityHere, user_id: Id, expected: IfMatch
+) -> None:
+    """Deletes an account whose work is over; usage and the audit log keep the person's name."""
+    await database.write(user_deletion.delete_user, caller, user_id, expected, identity.user_hooks)
+
+
 @router.post("/{user_id}/login-link", status_code=201)
 async def create_login_link(
     once: CreatedOnce, caller: Manager, identity: IdentityHere, user_id: Id
@@ -104,12 +117,15 @@ async def create_login_link(
 
 def _link(transaction: Transaction, caller: Caller, user_id: str, identity: Identity) -> LoginLink:
     row = find_steered(transaction, caller, user_id)
-    record(transaction, caller, "login_link.create", user_subject(transaction, user_id, row.name))
     own = user_id == caller.user_id
+    if not own:
+        require_as_long(caller, authorities_of(transaction, user_id), row.display_name)
+    record(transaction, caller, "login_link.create", user_subject(transaction, user_id, row.name))
     if not own:
         accounts.require_new_password(transaction, user_id)
     lifetime = identity.rules.link_lifetime if own else identity.rules.given_link_lifetime
-    return new_login_link(transaction, user_id, caller.user_id, lifetime, identity.console)
+    at_most = end_of_link(transaction, caller, user_id)
+    return new_login_link(transaction, user_id, caller.user_id, lifetime, identity.console, at_most)
 
 
 @router.get("/{user_id}/sessions")
@@ -147,8 +163,10 @@ async def leave_organisation(database: Db, caller: Manager, user_id: Id, organis
 
 
 @router.post("/{user_id}/grants", status_code=201)
-async def give_role(once: CreatedOnce, caller: Granter, user_id: Id, new: NewGrant) -> User:
-    """Gives a role on an organisation and below; you must hold all that the role allows there."""
+async def give_role(once: CreatedOnce, caller: Granter, user_id: Id, new: NewGrant) -> UserWithRole:
+    """Gives a role on an organisation and below; you must hold all that the role allows there.
+
+    It ends no later than your own authority: without `expires_at` then, and `notice` says so."""
     return await once.create(caller, grants.give_role, user_id, new)
 
 

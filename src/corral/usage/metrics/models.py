@@ -55,7 +55,8 @@ class ReportedMetric(Output):
 class ReportedMetrics(Output):
     items: list[ReportedMetric] = Field(description="By name, attempt and replica.")
     dropped: int = Field(
-        description="Values that were not taken: no number, or too many names.", examples=[0]
+        description="Values that were not taken: no number, too many names, or beyond its owner's bounds.",
+        examples=[0],
     )
 
 

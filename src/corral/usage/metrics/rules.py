@@ -74,8 +74,13 @@ def _step(given: object) -> int | None:
     return given if 0 <= given <= _LARGEST_STEP else None
 
 
+def kept_points(reports: int, every: int) -> int:
+    """How many points a series has: the first report, and one of every so many after it."""
+    return -(-reports // every)
+
+
 def every_after(reports: int, every: int) -> int:
     """Of how many reports one is kept, once there are so many: points are halved when they are too many."""
-    while -(-reports // every) > MOST_POINTS:
+    while kept_points(reports, every) > MOST_POINTS:
         every *= 2
     return every

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -11,7 +11,16 @@ from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import any_of
-from corral.usage.metrics.rules import MOST_POINTS, Report, RunKey, Taken, every_after, take
+from corral.usage.metrics.people import People, Room, give_back
+from corral.usage.metrics.rules import (
+    MOST_POINTS,
+    Report,
+    RunKey,
+    Taken,
+    every_after,
+    kept_points,
+    take,
+)
 from corral.usage.metrics.tables import metric_point, metric_run, metric_series
 
 MOST_SERIES = 200
@@ -19,18 +28,31 @@ MOST_SERIES = 200
 _m, _s, _p = metric_run.c, metric_series.c, metric_point.c
 
 
-def record(transaction: Transaction, reports: Iterable[Report]) -> int:
+class Recorded(NamedTuple):
+    """How many reports were new, and of which workloads values were refused, with the reason."""
+
+    new: int
+    refused: Mapping[str, str]
+
+
+def record(transaction: Transaction, reports: Iterable[Report]) -> Recorded:
     """Takes what runs reported, in the order of their numbers; what was taken before changes nothing.
 
-    Returns how many reports were new.
+    What is beyond the bounds of its owner is refused.
     """
     by_run: dict[RunKey, list[Report]] = defaultdict(list)
     for report in reports:
         by_run[report.run].append(report)
-    return sum(
-        _record_run(transaction, run, sorted(mine, key=lambda one: one.number))
-        for run, mine in sorted(by_run.items())
-    )
+    people = People(transaction)
+    new, refused = 0, {}
+    for run, mine in sorted(by_run.items()):
+        room = people.room_of(run.workload_id)
+        new += _record_run(transaction, run, sorted(mine, key=lambda one: one.number), room)
+        if room.refused is not None:
+            refused[run.workload_id] = room.refused
+            room.refused = None
+    people.write_down()
+    return Recorded(new, refused)
 
 
 def read_until(transaction: Transaction, workload_ids: Collection[str]) -> dict[RunKey, int]:
@@ -42,6 +64,7 @@ def read_until(transaction: Transaction, workload_ids: Collection[str]) -> dict[
 def forget(transaction: Transaction, workload_ids: Collection[str]) -> None:
     """Removes all that these workloads reported; they are deleted for good."""
     parameters = {"workloads": json.dumps(sorted(workload_ids))}
+    give_back(transaction, workload_ids)
     for statement in _FORGET:
         transaction.run(statement, parameters)
 
@@ -60,7 +83,8 @@ class _Series:
     highest: float | None
     fresh: dict[int, dict[str, Any]]
 
-    def add(self, step: int | None, at: datetime, value: float | None) -> None:
+    def add(self, step: int | None, at: datetime, value: float | None) -> int:
+        """Returns how many points that makes: one, or none where not every report is kept."""
         ordinal = self.reports
         self.reports += 1
         self.last_step = ordinal if step is None else step
@@ -68,17 +92,19 @@ class _Series:
         if value is not None:
             self.lowest = value if self.lowest is None else min(self.lowest, value)
             self.highest = value if self.highest is None else max(self.highest, value)
-        if ordinal % self.every == 0:
-            self.fresh[ordinal] = {
-                "series_id": self.id,
-                "ordinal": ordinal,
-                "step": self.last_step,
-                "at": at,
-                "value": value,
-            }
+        if ordinal % self.every != 0:
+            return 0
+        self.fresh[ordinal] = {
+            "series_id": self.id,
+            "ordinal": ordinal,
+            "step": self.last_step,
+            "at": at,
+            "value": value,
+        }
+        return 1
 
 
-def _record_run(transaction: Transaction, run: RunKey, reports: Sequence[Report]) -> int:
+def _record_run(transaction: Transaction, run: RunKey, reports: Sequence[Report], room: Room) -> int:
     known = transaction.first(_RUN, run._asdict())
     new = [one for one in reports if known is None or one.number > known.last_number]
     if not new:
@@ -89,8 +115,8 @@ def _record_run(transaction: Transaction, run: RunKey, reports: Sequence[Report]
         result = take(report.body, names)
         names.update(value.name for value in result.values)
         taken.append((report, result))
-    _add_points(transaction, run, taken)
-    dropped = sum(result.dropped for _, result in taken)
+    refused = _add_points(transaction, run, taken, room)
+    dropped = refused + sum(result.dropped for _, result in taken)
     values = {**run._asdict(), "last_number": new[-1].number, "dropped": dropped}
     if known is None:
         transaction.run(insert(metric_run), values)
@@ -99,22 +125,33 @@ def _record_run(transaction: Transaction, run: RunKey, reports: Sequence[Report]
     return len(new)
 
 
-def _add_points(transaction: Transaction, run: RunKey, taken: Sequence[tuple[Report, Taken]]) -> None:
+def _add_points(
+    transaction: Transaction, run: RunKey, taken: Sequence[tuple[Report, Taken]], room: Room
+) -> int:
+    """Returns how many values its owner has no room for."""
+    refused = 0
     found = {row.name: _series(row) for row in transaction.rows(_SERIES_OF_RUN, run._asdict())}
     before = {name: (one.reports, one.every) for name, one in found.items()}
     for report, result in taken:
         for name, value in result.values:
             series = found.get(name)
+            if not room.has_place(is_new_series=series is None):
+                refused += 1
+                continue
             if series is None:
                 series = found[name] = _new_series(transaction, run, name, report.at)
-            series.add(result.step, report.at, value)
+                room.series += 1
+            room.points += series.add(result.step, report.at, value)
     for name, series in found.items():
         if (series.reports, series.every) != before.get(name):
-            _write_series(transaction, series)
+            room.points -= _write_series(transaction, series)
+    return refused
 
 
-def _write_series(transaction: Transaction, series: _Series) -> None:
+def _write_series(transaction: Transaction, series: _Series) -> int:
+    """Returns how many points went, because the series got too long."""
     every = every_after(series.reports, series.every)
+    gone = kept_points(series.reports, series.every) - kept_points(series.reports, every)
     if every != series.every:
         series.every = every
         transaction.run(_THIN, {"series": series.id, "every": every})
@@ -134,6 +171,7 @@ def _write_series(transaction: Transaction, series: _Series) -> None:
             "highest_": series.highest,
         },
     )
+    return gone
 
 
 def _new_series(transaction: Transaction, run: RunKey, name: str, at: datetime) -> _Series:
@@ -188,7 +226,7 @@ def curves(
 
 
 def _steps(transaction: Transaction, row: AnyRow, points: int) -> list[Step]:
-    kept = -(-row.reports // row.every)
+    kept = kept_points(row.reports, row.every)
     width = -(-kept // points) * row.every
     rows = transaction.rows(_STEPS, {"series": row.id, "width": width})
     return [Step(*one[1:]) for one in rows]

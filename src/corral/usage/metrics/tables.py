@@ -29,6 +29,16 @@ metric_run = Table(
     ),
 )
 
+# Counted as it is written, so that a report costs no count of all that its owner ever reported.
+metric_person = Table(
+    "metric_person",
+    metadata,
+    Column("user_id", identifier(), primary_key=True),
+    Column("series", BigInteger, nullable=False),
+    Column("points", BigInteger, nullable=False),
+    comment="how much is kept of what a person's work reported",
+)
+
 metric_series = Table(
     "metric_series",
     metadata,

@@ -18,6 +18,11 @@ export const poolsQuery = queryOptions({
   queryFn: async () => (await body(client.GET('/api/v1/pools'))).items,
 });
 
+export const zonesQuery = queryOptions({
+  queryKey: keys.zones,
+  queryFn: async () => (await body(client.GET('/api/v1/zones'))).items,
+});
+
 export const nodesQuery = queryOptions({
   queryKey: keys.nodes,
   queryFn: async (): Promise<ClusterNode[]> => {

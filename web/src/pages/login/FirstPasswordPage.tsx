@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Button, Form } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { body, client } from '../../api/client';
-import { sessionQuery, useMe, useSignOut } from '../../api/session';
+import { sessionQuery, signOut, useMe } from '../../api/session';
 import { ProblemNotice } from '../../components/States';
 import { useSubmit } from '../../components/useSubmit';
 import { useGo } from '../../shell/go';
@@ -16,7 +16,6 @@ export default function FirstPasswordPage() {
   const me = useMe();
   const queries = useQueryClient();
   const go = useGo();
-  const signOut = useSignOut();
   const [form] = Form.useForm<{ new_password: string; again: string }>();
   const { submit, busy, error } = useSubmit(
     form,

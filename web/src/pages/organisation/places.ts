@@ -16,8 +16,12 @@ export interface Places {
   heldOn: (id: string | undefined) => ReadonlySet<Permission>;
   /** Whether a role can be given there: made for it or for what is above, and one holds all that it allows. */
   grantable: (role: Role, id: string) => 'yes' | 'elsewhere' | 'beyond';
+  /** When the first of these ends that one holds there, as the API writes it; null if none does. What one gives ends then, too. */
+  until: (permissions: readonly Permission[], id: string) => string | null;
   loading: boolean;
 }
+
+const byTime = (one: string, other: string): number => Date.parse(one) - Date.parse(other);
 
 /** The organisation tree as one sees it, with what one may do where. */
 export function usePlaces(): Places {
@@ -40,6 +44,14 @@ export function usePlaces(): Places {
       const here = heldOn(id);
       return role.permissions.every((permission) => here.has(permission)) ? 'yes' : 'beyond';
     };
-    return { nodes, find: (id) => byId.get(id ?? ''), crumb, heldOn, grantable, loading: isPending };
+    const whole = new Map(permissions.map((here) => [here.organisation_id, here]));
+    const until = (wanted: readonly Permission[], id: string): string | null => {
+      const ends = wanted.flatMap((permission) => {
+        const those = path(id).map((one) => whole.get(one)).filter((here) => here?.permissions.includes(permission)).map((here) => here?.ends[permission]);
+        return those.length === 0 || those.includes(undefined) ? [] : [those.map(String).sort(byTime).at(-1) ?? ''];
+      });
+      return ends.sort(byTime)[0] ?? null;
+    };
+    return { nodes, until, find: (id) => byId.get(id ?? ''), crumb, heldOn, grantable, loading: isPending };
   }, [data, permissions, isPending]);
 }

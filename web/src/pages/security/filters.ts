@@ -60,7 +60,7 @@ function query(filters: AuditFilters): URLSearchParams {
 
 /** The same search as a command and as a call. */
 export function commandOf(filters: AuditFilters): Scriptable {
-  const names: [keyof AuditFilters, string][] = [['actor', '--actor'], ['action', '--action'], ['object', '--object'], ['organisation', '--org'], ['result', '--result'], ['since', '--since'], ['until', '--until']];
+  const names: [keyof AuditFilters, string][] = [['actor', '--user'], ['action', '--action'], ['object', '--object'], ['organisation', '--org'], ['result', '--result'], ['since', '--since'], ['until', '--until']];
   const options = names.flatMap(([key, option]) => [filters[key] ?? []].flat().map((value) => `${option} ${value}`));
   const text = query(filters).toString();
   return { cli: ['corral audit list', ...options].join(' '), api: `GET /api/v1/audit${text ? `?${text}` : ''}` };

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { Button } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { mailSettingsQuery, registrationSettingsQuery } from '../../api/platform';
 import { useMay } from '../../api/session';
 import { AsCommand } from '../../components/AsCommand';
+import { ChangedNotice } from '../../components/LatestVersion';
 import { AnswerLine, Page, Section } from '../../components/Page';
 import { ErrorState, Notice, SkeletonAnswer, SkeletonRows } from '../../components/States';
 import { useFormat } from '../../i18n/format';
@@ -31,7 +31,7 @@ export default function SettingsPage() {
       <Section title={t('settings.mail')}>
         {mail.error && <ErrorState error={mail.error} what={t('settings.mail')} onRetry={() => void mail.refetch()} />}
         {mail.isPending && <SkeletonRows rows={5} height={56} />}
-        {mailForm.old && <ChangedMeanwhile onShow={mailForm.end} />}
+        {mailForm.old && <div className="form spaced"><ChangedNotice onLoad={mailForm.end} /></div>}
         {mailForm.shown && <MailForm key={mailForm.shown.generation} settings={mailForm.shown} mayChange={mayChange} changed={mailForm.changed} onChange={mailForm.begin} onSaved={mailForm.end} />}
       </Section>
       {mail.data && mayChange && (
@@ -42,23 +42,12 @@ export default function SettingsPage() {
       <Section title={t('settings.registration')}>
         {registration.error && <ErrorState error={registration.error} what={t('settings.registration')} onRetry={() => void registration.refetch()} />}
         {registration.isPending && <SkeletonRows rows={2} height={56} />}
-        {registrationForm.old && <ChangedMeanwhile onShow={registrationForm.end} />}
+        {registrationForm.old && <div className="form spaced"><ChangedNotice onLoad={registrationForm.end} /></div>}
         {registrationForm.shown && (
           <RegistrationForm key={registrationForm.shown.generation} settings={registrationForm.shown} mayChange={mayChange} changed={registrationForm.changed} onChange={registrationForm.begin} onSaved={registrationForm.end} />
         )}
       </Section>
     </Page>
-  );
-}
-
-function ChangedMeanwhile({ onShow }: { onShow: () => void }) {
-  const { t } = useTranslation();
-  return (
-    <div className="form spaced">
-      <Notice tone="warning">
-        {t('problem.stale.title')} <Button type="link" size="small" onClick={onShow}>{t('settings.showNew')}</Button>
-      </Notice>
-    </div>
   );
 }
 

@@ -53,7 +53,7 @@ function shortGpu(gpu: Json): Json {
 
 /** A stored document as one would write it to have the same again: without what Corral added and what says nothing. */
 export function toGive(spec: Record<string, unknown>): { [key: string]: Json } {
-  const added = new Set(['pool_ids', ...(spec.flavor ? ['resources'] : [])]);
+  const added = new Set(['pool_ids', 'zone_reason', ...(spec.flavor ? ['resources'] : [])]);
   const given = clean(Object.fromEntries(Object.entries(spec as Record<string, Json>).filter(([key]) => !added.has(key))));
   return written(given);
 }

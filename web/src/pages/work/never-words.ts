@@ -17,12 +17,13 @@ function useLackWords(): (lack: object) => string | null {
   const size = useSize();
   const shown: Record<string, (value: number) => string> = { slice_mib: size, memory_mib: size, cpu_milli: (value) => number(value / 1000) };
   return (lack) => {
-    const { kind, asked, most, names } = lack as Facts;
+    const { kind, asked, most, names, restricted } = lack as Facts;
     const plain = shown[name(kind)] ?? number;
     const gpus = t('work.needs.gpus', { count: count(asked) });
-    const key = `why.lack.${name(kind)}${kind === 'devices' && !count(most) ? '_none' : ''}`;
+    const key = `why.lack.${name(kind)}${(kind === 'devices' || kind === 'usable_devices') && !count(most) ? '_none' : ''}`;
     if (!i18n.exists(key)) return null;
-    return say(key, { asked: plain(count(asked)), most: plain(count(most)), gpus, names: Array.isArray(names) ? names.join(t('work.needs.or')) : '' });
+    const where = Object.fromEntries(['largest', 'none', 'noGpu', 'every'].map((word) => [word, say(`why.lackWhere.${word}${restricted ? 'Open' : ''}`)]));
+    return say(key, { ...where, asked: plain(count(asked)), most: plain(count(most)), gpus, names: Array.isArray(names) ? names.join(t('work.needs.or')) : '' });
   };
 }
 

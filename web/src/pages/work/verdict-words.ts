@@ -52,9 +52,9 @@ export function useVerdictWords() {
 
   return {
     /** Fits, waits or never, and why. */
-    sentence: (verdict: Verdict): string => {
+    sentence: (verdict: Pick<Verdict, 'result' | 'nodes' | 'takes_from' | 'reason' | 'lack' | 'sentence'> & Partial<Pick<Verdict, 'takes_by'>>): string => {
       if (verdict.result === 'fits') return verdict.nodes.length > 0 ? t('why.fitsOn', { nodes: verdict.nodes.join(', ') }) : t('why.fits');
-      if (verdict.result === 'waits' && verdict.takes_from.length > 0) return t('why.takes', { names: verdict.takes_from.map(named).join(t('people.comma')) });
+      if (verdict.result === 'waits' && verdict.takes_from.length > 0) return say(`why.takes.${i18n.exists(`why.takes.${name(verdict.takes_by)}`) ? name(verdict.takes_by) : 'other'}`, { names: verdict.takes_from.map(named).join(t('people.comma')) });
       const kind = name(verdict.reason?.kind);
       const told = verdict.reason && { ...verdict.reason, queue: named(verdict.reason.queue) };
       const because = told && ((verdict.result === 'never' && never(kind, told, verdict.lack)) || reason(kind, told));

@@ -50,7 +50,7 @@ export function useReasonWords(): (reason: Told) => string {
   const words = ({ why, sentence, facts }: Told): string => {
     const other = text(facts.for_name) || t('work.others');
     if (why === 'taken') {
-      const key = `work.taken.${text(facts.rule)}`;
+      const key = `work.taken.${text(facts.entitlement) || text(facts.rule)}`;
       return i18n.exists(key) ? (t as unknown as (key: string, values: object) => string)(key, { other }) : (sentence ?? '');
     }
     if (why === 'infeasible') {

@@ -8,7 +8,7 @@ import { SidePanel } from '../../../components/SidePanel';
 import { useFormat } from '../../../i18n/format';
 import { useAmounts } from '../amounts';
 import { ownOf, quotaOf, withOwn, type Drafts, type View } from './drafts';
-import { readDuration, writeDuration } from './duration-text';
+import { readDuration, writeDuration } from '../../../i18n/durations';
 import type { QueueNode } from './tree';
 
 type MinRuntime = 'reclaim_min_runtime_seconds' | 'preempt_min_runtime_seconds';

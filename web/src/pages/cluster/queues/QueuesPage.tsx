@@ -14,13 +14,14 @@ import '../../organisation/organisation.css';
 import { useAmounts } from '../amounts';
 import '../cluster.css';
 import { queuesQuery } from '../queries';
+import { usePoolWords } from '../zones';
 import { quotaOf, type Drafts, type View } from './drafts';
 import { EffectBar } from './EffectBar';
 import { guaranteesOf } from './guarantees';
 import { QueueLegend } from './QueueBar';
 import { QueuePanel } from './QueuePanel';
 import { QueueTable } from './QueueTable';
-import { aboveOf, flattened, found, queueTree } from './tree';
+import { aboveOf, flattened, found, inSeveralZones, queueTree } from './tree';
 import { useVerdict } from './useVerdict';
 import { useWarningWords } from './warning-words';
 
@@ -44,6 +45,7 @@ export default function QueuesPage() {
   const editing = Object.keys(drafts).length > 0;
   useUnsaved(() => editing);
   const verdict = useVerdict(drafts);
+  const poolWords = usePoolWords(inSeveralZones(data?.pools ?? []));
   const all = useMemo(() => flattened(tree ?? []), [tree]);
   const open = all.find((queue) => queue.id === url.queue);
   const changeable = !phone && (data?.items.some((queue) => queue.may_change) ?? false);
@@ -71,7 +73,7 @@ export default function QueuesPage() {
                   const [pool_id, resource] = chosen.split(' ');
                   change({ pool: pool_id, resource });
                 }}
-                options={data.pools.flatMap((one) => RESOURCES.map((resource) => ({ value: `${one.id} ${resource}`, label: t(one.simulated && resource === 'gpu_milli' ? 'queues.poolWhatSimulated' : 'queues.poolWhat', { pool: one.name, what: t(`queues.what.${resource}`) }) })))}
+                options={data.pools.flatMap((one) => RESOURCES.map((resource) => ({ value: `${one.id} ${resource}`, label: t(one.simulated && resource === 'gpu_milli' ? 'queues.poolWhatSimulated' : 'queues.poolWhat', { pool: poolWords(one.zone_name, one.name), what: t(`queues.what.${resource}`) }) })))}
               />
               <Input className="find" allowClear prefix={<SearchIcon />} aria-label={t('queues.find')} placeholder={t('queues.find')} value={url.search ?? ''} onChange={(event) => change({ search: event.target.value || undefined })} />
               <QueueLegend measured={measured} waits={data.items.some((queue) => queue.quotas.some((quota) => quota.wanted !== null))} shared={data.items.some((queue) => queue.quotas.some((quota) => quota.fair_share !== null))} />
@@ -96,7 +98,7 @@ export default function QueuesPage() {
           ) : (
             !data && <QueueTable tree={undefined} view={{ pool: '', resource: 'gpu_milli' }} size={0} measured={false} over={new Set()} drafts={{}} effects={[]} openId={null} onOpen={() => undefined} narrow={false} onDraft={undefined} empty={null} />
           )}
-          {data?.items.length === 1 && <EmptyState title={t('queues.onlyRoot')} text={t('queues.onlyRootText')} command='corral queue set "Vision Lab" gpu.guarantee=2 gpu.limit=4' />}
+          {data?.items.length === 1 && <EmptyState title={t('queues.onlyRoot')} text={t('queues.onlyRootText')} command='corral queue edit "Vision Lab" gpu.guarantee=2 gpu.limit=4' />}
         </>
       )}
     </Page>

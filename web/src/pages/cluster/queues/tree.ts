@@ -1,4 +1,4 @@
-import type { Queue } from '../../../api/models';
+import type { Queue, Queues } from '../../../api/models';
 
 export interface QueueNode extends Queue {
   depth: number;
@@ -39,3 +39,6 @@ export function aboveOf(all: readonly QueueNode[], queue: QueueNode): QueueNode[
   const parent = all.find((one) => one.id === queue.parent_id);
   return parent ? [parent, ...aboveOf(all, parent)] : [];
 }
+
+/** Then a pool is called with its zone, since another zone may have one of the same name. */
+export const inSeveralZones = (pools: Pick<Queues['pools'][number], 'zone_id'>[]): boolean => new Set(pools.map((one) => one.zone_id)).size > 1;

@@ -96,12 +96,15 @@ export function NodePanel({ node, onClose }: { node: ClusterNode; onClose: () =>
   );
 }
 
+const FACTS = ['operating_system', 'architecture', 'cpu_model', 'isolation', 'disk_limits'] as const;
+
 function Fact({ name, value }: { name: string; value: string }) {
   const { t } = useTranslation();
-  if (name !== 'operating_system' && name !== 'architecture' && name !== 'cpu_model' && name !== 'isolation') return null;
+  const fact = FACTS.find((known) => known === name);
+  if (fact === undefined) return null;
   return (
     <>
-      <dt>{t(`zones.fact.${name}`)}</dt>
+      <dt>{t(`zones.fact.${fact}`)}</dt>
       <dd>{value}</dd>
     </>
   );

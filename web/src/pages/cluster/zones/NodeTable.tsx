@@ -4,10 +4,13 @@ import { DataTable, WIDE } from '../../../components/DataTable';
 import { StatusChip } from '../../../components/StatusChip';
 import { useFormat } from '../../../i18n/format';
 import { useAmounts } from '../amounts';
+import { usePoolWords } from '../zones';
 import { useDeviceWords } from './device-words';
 
 interface Props {
   nodes: ClusterNode[] | undefined;
+  /** They are of several zones. */
+  withZone: boolean;
   /** A panel stands beside it. */
   narrow: boolean;
   openId: string | null;
@@ -15,11 +18,12 @@ interface Props {
   empty: React.ReactNode;
 }
 
-export function NodeTable({ nodes, narrow, openId, onOpen, empty }: Props) {
+export function NodeTable({ nodes, withZone, narrow, openId, onOpen, empty }: Props) {
   const { t } = useTranslation();
   const { plain, gib } = useAmounts();
   const { ago } = useFormat();
   const models = useDeviceWords();
+  const pool = usePoolWords(withZone);
   return (
     <DataTable<ClusterNode>
       label={t('zones.nodes')}
@@ -30,7 +34,7 @@ export function NodeTable({ nodes, narrow, openId, onOpen, empty }: Props) {
       columns={[
         { title: t('zones.node'), render: (_, node) => <span className="strong">{node.name}</span> },
         { title: t('zones.state'), width: 132, render: (_, node) => <NodeState node={node} /> },
-        { title: t('zones.pool'), width: 120, render: (_, node) => <span className="text-2">{node.pool_name}</span> },
+        { title: withZone ? t('zones.zoneAndPool') : t('zones.pool'), width: withZone ? 148 : 120, render: (_, node) => <span className="text-2">{pool(node.zone_name, node.pool_name)}</span> },
         { title: t('zones.gpus'), width: narrow ? undefined : 240, render: (_, node) => <span className="text-2">{models(node.devices)}</span> },
         ...(narrow
           ? []
@@ -38,7 +42,7 @@ export function NodeTable({ nodes, narrow, openId, onOpen, empty }: Props) {
               { title: t('zones.cpus'), align: 'right' as const, width: 84, render: (_: unknown, node: ClusterNode) => plain(node.cpu_milli, 'cpu_milli') },
               { title: t('zones.memory'), align: 'right' as const, width: 108, render: (_: unknown, node: ClusterNode) => <span className="nowrap">{gib(node.memory_mib)}</span> },
               { title: t('zones.disk'), align: 'right' as const, width: 108, responsive: WIDE, render: (_: unknown, node: ClusterNode) => <span className="nowrap">{node.disk_mib === null ? '' : gib(node.disk_mib)}</span> },
-              { title: t('zones.seen'), align: 'right' as const, width: 108, render: (_: unknown, node: ClusterNode) => <span className="text-2 nowrap">{node.seen_at === null ? '' : ago(node.seen_at)}</span> },
+              { title: t('zones.seen'), align: 'right' as const, width: 108, responsive: withZone ? WIDE : undefined, render: (_: unknown, node: ClusterNode) => <span className="text-2 nowrap">{node.seen_at === null ? '' : ago(node.seen_at)}</span> },
             ]),
       ]}
       phoneRow={(node) => (
@@ -48,7 +52,7 @@ export function NodeTable({ nodes, narrow, openId, onOpen, empty }: Props) {
             <NodeState node={node} />
           </div>
           <div className="small text-2">{models(node.devices) || t('zones.noGpu')}</div>
-          <div className="small text-2">{t('zones.sizes', { cpus: plain(node.cpu_milli, 'cpu_milli'), memory: gib(node.memory_mib), pool: node.pool_name })}</div>
+          <div className="small text-2">{t('zones.sizes', { cpus: plain(node.cpu_milli, 'cpu_milli'), memory: gib(node.memory_mib), pool: pool(node.zone_name, node.pool_name) })}</div>
         </div>
       )}
     />

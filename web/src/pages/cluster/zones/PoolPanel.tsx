@@ -3,16 +3,19 @@ import { Button, Checkbox, Form, Input, InputNumber, Radio, Select } from 'antd'
 import { useTranslation } from 'react-i18next';
 import { body, client, idempotencyKey, ifMatch } from '../../../api/client';
 import { keys } from '../../../api/keys';
-import type { Pool } from '../../../api/models';
+import type { Pool, Zone } from '../../../api/models';
+import { ChangedMeanwhile } from '../../../components/LatestVersion';
 import { SidePanel } from '../../../components/SidePanel';
 import { ProblemNotice } from '../../../components/States';
 import { useSubmit } from '../../../components/useSubmit';
+import { useZoneWords } from '../zones';
 import { labelLines, labelsOf } from './labels';
 
 const STRENGTHS = ['none', 'hook', 'driver', 'kernel', 'hardware'] as const satisfies readonly Pool['least_strength'][];
 const EXAMPLE = 'gpu=h100';
 
 interface Values {
+  zone_id?: string;
   name: string;
   labels?: string;
   arrangement: Pool['arrangement'];
@@ -32,18 +35,30 @@ const CAPS = [
 ] as const;
 const USUAL_CAPS = { most_grace_seconds: 600, most_retries: 10, most_replicas: 256 };
 
+interface Props {
+  /** Null for a new one. */
+  pool: Pool | null;
+  /** That a new one may be in. */
+  zones: readonly Zone[];
+  zoneId: string | undefined;
+  editable: boolean;
+  onClose: () => void;
+  onDelete?: () => void;
+}
+
 /** How work is placed in a pool, and which nodes are in it. */
-export function PoolPanel({ pool, zoneId, editable, onClose }: { pool: Pool | null; zoneId: string; editable: boolean; onClose: () => void }) {
+export function PoolPanel({ pool, zones, zoneId, editable, onClose, onDelete }: Props) {
   const { t } = useTranslation();
   const queries = useQueryClient();
+  const zoneWords = useZoneWords();
   const [form] = Form.useForm<Values>();
   const { submit, busy, error } = useSubmit(
     form,
-    ({ labels, unit, ...rest }: Values) => {
+    ({ labels, unit, zone_id = zoneId, ...rest }: Values) => {
       const fields = { ...rest, name: rest.name.trim(), labels: labelsOf(labels), unit_gpu_milli: Math.round(unit * 1000) };
       return pool
         ? body(client.PATCH('/api/v1/pools/{pool_id}', { params: { path: { pool_id: pool.id }, header: ifMatch(pool) }, body: fields }))
-        : body(client.POST('/api/v1/pools', { params: { header: idempotencyKey() }, body: { ...fields, zone_id: zoneId, topologies: [] } }));
+        : body(client.POST('/api/v1/pools', { params: { header: idempotencyKey() }, body: { ...fields, zone_id: zone_id ?? '', topologies: [] } }));
     },
     () => void Promise.all([keys.pools, keys.nodes, keys.queues].map((queryKey) => queries.invalidateQueries({ queryKey }))).then(onClose),
   );
@@ -51,8 +66,14 @@ export function PoolPanel({ pool, zoneId, editable, onClose }: { pool: Pool | nu
   return (
     <SidePanel title={title} subtitle={pool ? t('zones.inZone', { zone: pool.zone_name }) : t('zones.newPoolNote')} onClose={onClose}>
       {!editable && <p className="effect">{t('zones.poolNotYours')}</p>}
-      <Form<Values> form={form} layout="vertical" onFinish={submit} disabled={!editable} initialValues={valuesOf(pool)} aria-label={title}>
+      <Form<Values> form={form} layout="vertical" onFinish={submit} disabled={!editable} initialValues={{ ...valuesOf(pool), zone_id: zoneId }} aria-label={title}>
+        <ChangedMeanwhile />
         {error !== null && <ProblemNotice error={error} />}
+        {zones.length > 1 && (
+          <Form.Item name="zone_id" label={t('zones.newPoolZone')}>
+            <Select options={zones.map((one) => ({ value: one.id, label: zoneWords(one) }))} />
+          </Form.Item>
+        )}
         <Form.Item name="name" label={t('field.name')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.name') }) }]}>
           <Input maxLength={80} autoComplete="off" />
         </Form.Item>
@@ -88,6 +109,7 @@ export function PoolPanel({ pool, zoneId, editable, onClose }: { pool: Pool | nu
           <div className="form-actions">
             <Button type="primary" htmlType="submit" disabled={busy}>{pool ? t('zones.savePool') : t('zones.createPool')}</Button>
             <Button type="text" onClick={onClose}>{t('people.leave')}</Button>
+            {onDelete && <Button danger className="last" onClick={onDelete}>{t('zones.deletePool')}</Button>}
           </div>
         )}
       </Form>

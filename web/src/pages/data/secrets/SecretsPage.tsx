@@ -88,7 +88,7 @@ function SecretTable({ rows, open, onOpen, onNew }: { rows: Secret[] | undefined
       skeletonRows={4}
       openId={open}
       onOpen={(secret) => onOpen(secret.name)}
-      empty={<EmptyState title={t('secrets.none')} text={t('secrets.noneText')} command="corral secret set hf-token" actions={<Button onClick={onNew}>{t('secrets.new')}</Button>} />}
+      empty={<EmptyState title={t('secrets.none')} text={t('secrets.noneText')} command="corral secret create hf-token" actions={<Button onClick={onNew}>{t('secrets.new')}</Button>} />}
       columns={[
         { title: t('field.name'), width: '24%', render: (_, secret) => <span className="strong">{secret.name}</span> },
         { title: t('secrets.inCommand'), ellipsis: true, render: (_, secret) => <code className="mono text-2">{`--secret ${variableOf(secret.name)}=${secret.name}`}</code> },

@@ -5,6 +5,7 @@ import type { User } from '../../../api/models';
 import { ProblemNotice } from '../../../components/States';
 import { useSubmit } from '../../../components/useSubmit';
 import { OrganisationSelect } from '../OrganisationSelect';
+import { RoleEnd, useRoleEnd } from '../RoleEnd';
 import { RoleSelect } from '../RoleSelect';
 import { AllowedWords } from '../AllowedWords';
 
@@ -21,13 +22,14 @@ export function GiveRole({ user, onGiven, onLeave }: { user: User; onGiven: () =
   const [form] = Form.useForm<Values>();
   const organisation = Form.useWatch('organisation_id', form);
   const role = Form.useWatch('role_id', form);
+  const end = useRoleEnd(role, organisation);
   const { submit, busy, error } = useSubmit(
     form,
     ({ organisation_id, role_id, expires_at }: Values) =>
       body(
         client.POST('/api/v1/users/{user_id}/grants', {
           params: { path: { user_id: user.id }, header: idempotencyKey() },
-          body: { organisation_id, role_id, expires_at: expires_at ? endOfDay(expires_at) : null },
+          body: { organisation_id, role_id, expires_at: expires_at ? endOfDay(expires_at, end) : null },
         }),
       ),
     onGiven,
@@ -42,8 +44,9 @@ export function GiveRole({ user, onGiven, onLeave }: { user: User; onGiven: () =
         <RoleSelect organisation={organisation} />
       </Form.Item>
       <Form.Item name="expires_at" label={t('people.until')} extra={t('people.untilHint')}>
-        <Input type="date" min={today()} />
+        <Input type="date" min={dayOf(new Date())} max={end ? dayOf(new Date(end)) : undefined} />
       </Form.Item>
+      <RoleEnd role={role} organisation={organisation} />
       {role && organisation && <AllowedWords role={role} organisation={organisation} />}
       <div className="form-actions">
         <Button type="primary" htmlType="submit" disabled={busy}>{t('people.give')}</Button>
@@ -55,12 +58,11 @@ export function GiveRole({ user, onGiven, onLeave }: { user: User; onGiven: () =
 
 const two = (value: number): string => String(value).padStart(2, '0');
 
-function today(): string {
-  const now = new Date();
-  return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
+function dayOf(at: Date): string {
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 }
 
-/** The last second of that day where the person at the screen is. */
-function endOfDay(day: string): string {
-  return new Date(`${day}T23:59:59`).toISOString();
+/** The last second of that day where the person at the screen is; on the day of `end`, that. */
+function endOfDay(day: string, end: string | null): string {
+  return end !== null && dayOf(new Date(end)) === day ? end : new Date(`${day}T23:59:59`).toISOString();
 }

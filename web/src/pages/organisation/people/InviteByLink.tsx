@@ -9,6 +9,7 @@ import { SecretOnce } from '../../../components/Modals';
 import { ProblemNotice } from '../../../components/States';
 import { useSubmit } from '../../../components/useSubmit';
 import { useFormat } from '../../../i18n/format';
+import { hoursWithin, useRoleEnd } from '../RoleEnd';
 import { HowLong, USUAL_HOURS, WhereAndRole } from './WhereAndRole';
 
 interface Values {
@@ -27,9 +28,10 @@ export function InviteByLink({ start }: { start: { organisation_id?: string; rol
   const queries = useQueryClient();
   const [made, setMade] = useState<Made | null>(null);
   const [form] = Form.useForm<Values>();
+  const end = useRoleEnd(Form.useWatch('role_id', form), Form.useWatch('organisation_id', form), ['people.invite']);
   const { submit, busy, error } = useSubmit(
     form,
-    ({ mail, ...rest }: Values) => body(client.POST('/api/v1/invitations', { params: { header: idempotencyKey() }, body: { ...rest, mail: mail?.trim() || null } })),
+    ({ mail, expires_in_hours, ...rest }: Values) => body(client.POST('/api/v1/invitations', { params: { header: idempotencyKey() }, body: { ...rest, mail: mail?.trim() || null, expires_in_hours: hoursWithin(expires_in_hours, end) } })),
     (created) => {
       setMade(created);
       form.resetFields(['mail']);

@@ -14,6 +14,7 @@ import { useFormat } from '../../../i18n/format';
 import { usePlaces } from '../places';
 import { joinCodesQuery } from '../queries';
 import { useGivenRoleName } from '../roles-known';
+import { hoursWithin, useRoleEnd } from '../RoleEnd';
 import { HowLong, USUAL_HOURS, WhereAndRole } from './WhereAndRole';
 
 interface Values {
@@ -30,9 +31,10 @@ export function JoinCodes({ start }: { start: { organisation_id?: string; role_i
   const queries = useQueryClient();
   const [made, setMade] = useState<(JoinCode & { code: string }) | null>(null);
   const [form] = Form.useForm<Values>();
+  const end = useRoleEnd(Form.useWatch('role_id', form), Form.useWatch('organisation_id', form), ['people.invite']);
   const { submit, busy, error } = useSubmit(
     form,
-    (values: Values) => body(client.POST('/api/v1/join-codes', { params: { header: idempotencyKey() }, body: values })),
+    ({ expires_in_hours, ...rest }: Values) => body(client.POST('/api/v1/join-codes', { params: { header: idempotencyKey() }, body: { ...rest, expires_in_hours: hoursWithin(expires_in_hours, end) } })),
     (code) => {
       setMade({ ...code, code: code.code ?? '' });
       void queries.invalidateQueries({ queryKey: keys.joinCodes });

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Button } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { body, client, idempotencyKey } from '../../../api/client';
+import { body, client, idempotencyKey, ifMatch } from '../../../api/client';
 import { ApiError } from '../../../api/errors';
 import { keys } from '../../../api/keys';
 import type { User } from '../../../api/models';
@@ -12,15 +12,15 @@ import { Notice, ProblemNotice } from '../../../components/States';
 import { useFormat } from '../../../i18n/format';
 import { useChangePerson } from './change-person';
 
-/** Login link, sign out everywhere, approve, disable, enable. */
-export function PersonActions({ user }: { user: User }) {
+/** Login link, sign out everywhere, approve, disable, enable, delete. */
+export function PersonActions({ user, onDeleted }: { user: User; onDeleted: () => void }) {
   const { t } = useTranslation();
   const { moment } = useFormat();
   const me = useMe();
   const queries = useQueryClient();
   const change = useChangePerson(user);
   const [link, setLink] = useState<{ url: string; expires_at: string } | null>(null);
-  const [asking, setAsking] = useState<'disable' | 'signOut' | null>(null);
+  const [asking, setAsking] = useState<'delete' | 'disable' | 'signOut' | null>(null);
   const [told, setTold] = useState<string | null>(null);
   const [error, setError] = useState<unknown>(null);
   const attempt = async (act: () => Promise<void>) => {
@@ -40,6 +40,11 @@ export function PersonActions({ user }: { user: User }) {
     setTold(t('people.signedOut', { count: revoked }));
     await queries.invalidateQueries({ queryKey: [...keys.users, 'sessions', user.id] });
   };
+  const remove = async () => {
+    await body(client.DELETE('/api/v1/users/{user_id}', { params: { path: { user_id: user.id }, header: ifMatch(user) } }));
+    onDeleted();
+    await Promise.all([keys.users, keys.organisations, keys.queues].map((queryKey) => queries.invalidateQueries({ queryKey })));
+  };
   const own = user.id === me.id;
   return (
     <>
@@ -53,6 +58,7 @@ export function PersonActions({ user }: { user: User }) {
         {user.state !== 'disabled' && !own && (
           <Button size="small" danger className="last" onClick={() => setAsking('disable')}>{user.state === 'pending' ? t('people.refuse') : t('people.disable')}</Button>
         )}
+        {!own && <Button size="small" danger className={user.state === 'disabled' ? 'last' : undefined} onClick={() => setAsking('delete')}>{t('people.delete')}</Button>}
       </div>
       <SecretOnce title={t('people.linkTitle', { name: user.display_name })} text={link && t('people.linkText', { name: user.display_name, time: moment(link.expires_at) })} secret={link?.url ?? null} onClose={() => setLink(null)} />
       <ConfirmByName
@@ -71,6 +77,16 @@ export function PersonActions({ user }: { user: User }) {
         action={user.state === 'pending' ? t('people.refuse') : t('people.disable')}
         keep={t('people.keepActive')}
         onConfirm={() => change({ state: 'disabled' })}
+        onClose={() => setAsking(null)}
+      />
+      <ConfirmByName
+        open={asking === 'delete'}
+        title={t('people.deleteTitle', { name: user.display_name })}
+        text={t('people.deleteText')}
+        name={user.name}
+        action={t('people.delete')}
+        keep={t('people.keepAccount')}
+        onConfirm={remove}
         onClose={() => setAsking(null)}
       />
     </>

@@ -2,6 +2,7 @@ import { Button, Form, Input } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { User } from '../../../api/models';
+import { ChangedMeanwhile } from '../../../components/LatestVersion';
 import { Section } from '../../../components/Page';
 import { ProblemNotice } from '../../../components/States';
 import { useSubmit } from '../../../components/useSubmit';
@@ -37,6 +38,7 @@ function DetailsForm({ user, onSaved }: { user: User; onSaved: () => void }) {
   const { submit, busy, error } = useSubmit(form, ({ display_name, mail }: Values) => change({ display_name: display_name.trim(), mail: mail?.trim() || null }), onSaved);
   return (
     <Form<Values> noValidate form={form} layout="vertical" onFinish={submit} initialValues={{ display_name: user.display_name, mail: user.mail ?? '' }} aria-label={t('people.details')}>
+      <ChangedMeanwhile />
       {error !== null && <ProblemNotice error={error} />}
       <Form.Item name="display_name" label={t('people.name')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('people.name') }) }]}>
         <Input maxLength={120} autoComplete="off" />

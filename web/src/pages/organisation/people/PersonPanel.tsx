@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import type { User } from '../../../api/models';
 import { useMay } from '../../../api/session';
+import { LatestVersion } from '../../../components/LatestVersion';
 import { Avatar } from '../../../components/Avatar';
 import { SidePanel } from '../../../components/SidePanel';
 import { ErrorState, SkeletonRows } from '../../../components/States';
@@ -29,12 +30,12 @@ export function PersonPanel({ id, onClose }: { id: string; onClose: () => void }
       avatar={<Avatar large name={user?.display_name ?? ''} />}
       onClose={onClose}
     >
-      {error ? <ErrorState error={error} what={t('people.person')} onRetry={() => void refetch()} /> : user ? <Person user={user} /> : <SkeletonRows rows={6} height={48} />}
+      {error ? <ErrorState error={error} what={t('people.person')} onRetry={() => void refetch()} /> : user ? <Person user={user} onDeleted={onClose} /> : <SkeletonRows rows={6} height={48} />}
     </SidePanel>
   );
 }
 
-function Person({ user }: { user: User }) {
+function Person({ user, onDeleted }: { user: User; onDeleted: () => void }) {
   const { t } = useTranslation();
   const may = useMay();
   const { day } = useFormat();
@@ -48,12 +49,12 @@ function Person({ user }: { user: User }) {
           <StatusChip state={user.state} soft />
         </p>
       )}
-      {manages && <PersonActions user={user} />}
+      {manages && <PersonActions user={user} onDeleted={onDeleted} />}
       <PersonRoles user={user} />
       <PersonAllows user={user} />
       <PersonPlaces user={user} manages={manages} />
-      <PersonPriority key={`priority ${user.generation}`} user={user} manages={manages} />
-      {manages && <PersonDetails key={`details ${user.generation}`} user={user} />}
+      <LatestVersion of={user}>{(shown) => <PersonPriority user={shown} manages={manages} />}</LatestVersion>
+      {manages && <LatestVersion of={user}>{(shown) => <PersonDetails user={shown} />}</LatestVersion>}
       {manages && <PersonSessions user={user} />}
       <p className="small text-3">
         {t('people.since', { day: day(user.created_at) })} {may('audit.read') && <Link to="/audit" search={{ object: user.id, name: user.display_name }}>{t('people.history')}</Link>}

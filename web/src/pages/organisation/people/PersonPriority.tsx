@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../../api/errors';
 import type { User } from '../../../api/models';
+import { ChangedMeanwhile } from '../../../components/LatestVersion';
 import { Section } from '../../../components/Page';
 import { ProblemNotice } from '../../../components/States';
 import { useUnsaved } from '../../../components/unsaved';
@@ -31,6 +32,7 @@ export function PersonPriority({ user, manages }: { user: User; manages: boolean
   };
   return (
     <Section title={t('people.priority')}>
+      {changed && <ChangedMeanwhile />}
       {error !== null && <ProblemNotice error={error} />}
       {manages ? (
         <div className="in-place">

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { Permission } from '../../../api/models';
 import { useFormat } from '../../../i18n/format';
 import { OrganisationSelect } from '../OrganisationSelect';
+import { RoleEnd } from '../RoleEnd';
 import { RoleSelect } from '../RoleSelect';
 
 /** Where somebody will belong and with which role. */
@@ -11,6 +12,7 @@ export function WhereAndRole({ needs }: { needs: Permission }) {
   const { t } = useTranslation();
   const form = Form.useFormInstance<{ organisation_id?: string; role_id?: string }>();
   const organisation = Form.useWatch('organisation_id', form);
+  const role = Form.useWatch('role_id', form);
   return (
     <>
       <Form.Item name="organisation_id" label={t('people.organisation')} rules={[{ required: true, message: t('form.needed', { field: t('people.organisation') }) }]}>
@@ -19,6 +21,7 @@ export function WhereAndRole({ needs }: { needs: Permission }) {
       <Form.Item name="role_id" label={t('people.role')} rules={[{ required: true, message: t('form.needed', { field: t('people.role') }) }]}>
         <RoleSelect organisation={organisation} />
       </Form.Item>
+      <RoleEnd role={role} organisation={organisation} />
     </>
   );
 }

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { body, client, idempotencyKey, ifMatch } from '../../../api/client';
 import { keys } from '../../../api/keys';
 import type { Permission, Role } from '../../../api/models';
+import { ChangedMeanwhile } from '../../../components/LatestVersion';
 import { SidePanel } from '../../../components/SidePanel';
 import { ProblemNotice, SkeletonRows } from '../../../components/States';
 import { useSubmit } from '../../../components/useSubmit';
@@ -49,6 +50,7 @@ export function RoleForm({ changed: role, onDone, onClose }: { /** Null for a ne
         initialValues={role ? { organisation_id: role.organisation_id, name: role.name, description: role.description, permissions: role.permissions } : { organisation_id: first, permissions: ['organisations.read'] }}
         aria-label={t('roles.new')}
       >
+        <ChangedMeanwhile />
         {error !== null && <ProblemNotice error={error} />}
         <Form.Item name="name" label={t('roles.name')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('roles.name') }) }]}>
           <Input maxLength={120} autoComplete="off" />

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Role } from '../../../api/models';
 import { useMay } from '../../../api/session';
+import { LatestVersion } from '../../../components/LatestVersion';
 import { AsCommand } from '../../../components/AsCommand';
 import { DataTable } from '../../../components/DataTable';
 import { PlusIcon } from '../../../components/icons';
@@ -36,7 +37,7 @@ export default function RolesPage() {
     url.edit === 'new' && manages ? (
       <RoleForm key="new" changed={null} onDone={(id) => change({ role: id, edit: undefined })} onClose={close} />
     ) : shown && url.edit === 'change' && manages ? (
-      <RoleForm key={`${shown.id} ${shown.generation}`} changed={shown} onDone={() => change({ edit: undefined })} onClose={() => change({ edit: undefined })} />
+      <LatestVersion of={shown}>{(role) => <RoleForm changed={role} onDone={() => change({ edit: undefined })} onClose={() => change({ edit: undefined })} />}</LatestVersion>
     ) : shown ? (
       <RolePanel key={shown.id} role={shown} onChange={() => change({ edit: 'change' })} onDelete={() => setDeleting(shown)} onClose={close} />
     ) : null;

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { body, client, idempotencyKey, ifMatch } from '../../../api/client';
 import { keys } from '../../../api/keys';
 import type { Flavor } from '../../../api/models';
+import { ChangedMeanwhile } from '../../../components/LatestVersion';
 import { SidePanel } from '../../../components/SidePanel';
 import { Notice, ProblemNotice } from '../../../components/States';
 import { useSubmit } from '../../../components/useSubmit';
@@ -72,6 +73,7 @@ export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props
       {lack && <Notice tone="warning">{lack} {t('flavors.lackEffect')}</Notice>}
       {!editable && <p className="effect">{t('flavors.notYours')}</p>}
       <Form<Values> form={form} layout="vertical" onFinish={submit} disabled={!editable} initialValues={valuesOf(flavor, shown, offered[0]?.id)} aria-label={flavor?.name ?? t('flavors.new')}>
+        <ChangedMeanwhile />
         {error !== null && <ProblemNotice error={error} />}
         <Form.Item name="name" label={t('flavors.name')} extra={t('flavors.nameHint')} rules={needed(t('flavors.name'))}>
           <Input maxLength={60} autoComplete="off" />

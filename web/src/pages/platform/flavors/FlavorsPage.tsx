@@ -6,6 +6,7 @@ import { body, client, ifMatch } from '../../../api/client';
 import { keys } from '../../../api/keys';
 import type { Flavor } from '../../../api/models';
 import { useMay } from '../../../api/session';
+import { LatestVersion } from '../../../components/LatestVersion';
 import { AsCommand } from '../../../components/AsCommand';
 import { DataTable, WIDE } from '../../../components/DataTable';
 import { PlusIcon } from '../../../components/icons';
@@ -49,7 +50,7 @@ export default function FlavorsPage() {
     loading ? null : url.edit === 'new' && manages ? (
       <FlavorForm key="new" changed={null} onDone={done} onClose={close} onDelete={undefined} />
     ) : shown ? (
-      <FlavorForm key={`${shown.id} ${shown.generation}`} changed={shown} onDone={done} onClose={close} onDelete={() => setDeleting(shown)} />
+      <LatestVersion of={shown}>{(flavor) => <FlavorForm changed={flavor} onDone={done} onClose={close} onDelete={() => setDeleting(flavor)} />}</LatestVersion>
     ) : null;
   return (
     <Page

@@ -119,7 +119,7 @@ function Share({ values }: { values: Values }) {
           <OrganisationSelect needs="workloads.run" />
         </Form.Item>
       )}
-      {may('zones.read') && <PoolSelect />}
+      {may('zones.read') && <PoolSelect values={values} />}
       <Form.Item name="priority" label={t('queues.priority')} extra={t('launch.priorityHint')}>
         <Select allowClear placeholder={t('launch.priorityOwn', { priority: me.priority })} options={Array.from({ length: me.priority }, (_, index) => ({ value: index + 1, label: String(index + 1) }))} />
       </Form.Item>

@@ -5,6 +5,7 @@ import { FilesField } from './FilesField';
 import { FlavorChoice } from './FlavorChoice';
 import { LaunchDetails } from './LaunchDetails';
 import { shellWords } from './shell-words';
+import { ZoneFields } from './ZoneFields';
 import type { Values } from './values';
 
 const EXAMPLE = 'python train.py';
@@ -22,14 +23,17 @@ export function LaunchFields({ values }: { values: Values }) {
       <Form.Item
         name="command"
         label={t('launch.command')}
-        extra={t('launch.commandHint')}
-        rules={[needed(t('launch.command')), { validator: (_, text: string | undefined) => (shellWords(text ?? '') === null ? Promise.reject(new Error(t('launch.quotes'))) : Promise.resolve()) }]}
+        extra={values.simulated ? t('launch.simulatedCommandHint') : t('launch.commandHint')}
+        rules={[...(values.simulated ? [] : [needed(t('launch.command'))]), { validator: (_, text: string | undefined) => (shellWords(text ?? '') === null ? Promise.reject(new Error(t('launch.quotes'))) : Promise.resolve()) }]}
       >
         <Input.TextArea className="mono" autoSize={{ minRows: 2, maxRows: 10 }} placeholder={EXAMPLE} spellCheck={false} autoCapitalize="none" />
       </Form.Item>
-      <Form.Item name="files" label={t('launch.files')} extra={t('launch.filesHint')}>
-        <FilesField kept={values.upload_id !== undefined} />
-      </Form.Item>
+      {!values.simulated && (
+        <Form.Item name="files" label={t('launch.files')} extra={t('launch.filesHint')}>
+          <FilesField kept={values.upload_id !== undefined} />
+        </Form.Item>
+      )}
+      <ZoneFields values={values} />
       <Form.Item name="by" label={t('launch.measure')}>
         <Segmented<string> options={[{ value: 'flavor', label: t('launch.byFlavor'), disabled: !may('flavors.read') }, { value: 'numbers', label: t('launch.byNumbers') }]} aria-label={t('launch.measure')} />
       </Form.Item>

@@ -13,6 +13,7 @@ import { ErrorState, ProblemNotice, SkeletonRows } from '../../../components/Sta
 import { useSubmit } from '../../../components/useSubmit';
 import { useUrlState } from '../../../shell/url-state';
 import { NotFoundInShell } from '../../errors/ErrorPages';
+import { useZones } from '../../cluster/zones';
 import { usePlaces } from '../../organisation/places';
 import '../work.css';
 import { toYaml, written } from '../document';
@@ -22,7 +23,7 @@ import { LaunchFields } from './LaunchFields';
 import { tarOf, type Entry } from './tar';
 import { useNeverConfirm } from './useNeverConfirm';
 import { useProbe } from './useProbe';
-import { commandOf, documentOf, usual, valuesLike, type Values } from './values';
+import { commandOf, documentOf, isSimulated, usual, valuesLike, type Values } from './values';
 import { VerdictLine } from './VerdictLine';
 
 /** Can it run, and when: the verdict stands above the form while one types. */
@@ -51,7 +52,10 @@ function Launch({ initial }: { initial: Values }) {
   const queries = useQueryClient();
   const { find } = usePlaces();
   const [form] = Form.useForm<Values>();
-  const [values, setValues] = useState(initial);
+  const [typed, setValues] = useState(initial);
+  const { zones } = useZones();
+  const simulated = zones ? isSimulated(typed.zone, zones) : typed.simulated;
+  const values = useMemo(() => ({ ...typed, simulated }), [typed, simulated]);
   const document = useMemo(() => documentOf(values), [values]);
   const probe = useProbe(document);
   const never = useNeverConfirm();
@@ -60,8 +64,8 @@ function Launch({ initial }: { initial: Values }) {
     async (given: Values) => {
       const verdict = await probe.ask();
       if (verdict?.result === 'never' && !(await never.confirmed(verdict))) return null;
-      const upload_id = given.files ? await send(given.files) : values.upload_id;
-      return body(client.POST('/api/v1/training', { params: { header: idempotencyKey() }, body: documentOf({ ...values, ...given, upload_id }) }));
+      const upload_id = given.files && !simulated ? await send(given.files) : values.upload_id;
+      return body(client.POST('/api/v1/training', { params: { header: idempotencyKey() }, body: documentOf({ ...values, ...given, simulation: values.simulation, upload_id }) }));
     },
     (made) => {
       if (!made) return;
@@ -94,7 +98,7 @@ function Launch({ initial }: { initial: Values }) {
         initialValues={initial}
         aria-label={t('menu.launchTraining')}
         onFinish={submit}
-        onValuesChange={(_, all: Values) => setValues((before) => ({ ...before, ...all, resources: { ...before.resources, ...all.resources } }))}
+        onValuesChange={(_, all: Values) => setValues((before) => ({ ...before, ...all, resources: { ...before.resources, ...all.resources }, simulation: { ...before.simulation, ...all.simulation } }))}
         scrollToFirstError
       >
         {error !== null && <ProblemNotice error={error} />}

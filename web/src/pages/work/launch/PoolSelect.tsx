@@ -2,15 +2,19 @@ import { useQuery } from '@tanstack/react-query';
 import { Form, Select } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { poolsQuery } from '../../cluster/queries';
+import { useZones } from '../../cluster/zones';
+import { poolNames, type Values } from './values';
 
 /** Pools in the order of preference; only asked where there is a choice. */
-export function PoolSelect() {
+export function PoolSelect({ values }: { values: Pick<Values, 'zone' | 'simulated'> }) {
   const { t } = useTranslation();
   const { data } = useQuery(poolsQuery);
-  if (!data || data.length < 2) return null;
+  const { zones } = useZones();
+  const names = poolNames(data ?? [], zones ?? [], values);
+  if (names.length < 2) return null;
   return (
     <Form.Item name="pools" label={t('zones.pools')} extra={t('launch.poolsHint')}>
-      <Select mode="multiple" allowClear placeholder={t('launch.anyPool')} options={data.map(({ name }) => ({ value: name, label: name }))} />
+      <Select mode="multiple" allowClear placeholder={t('launch.anyPool')} options={names.map((name) => ({ value: name, label: name }))} />
     </Form.Item>
   );
 }

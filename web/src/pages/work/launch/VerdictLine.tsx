@@ -2,7 +2,10 @@ import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../../api/errors';
 import { Glyph, type GlyphName } from '../../../components/icons';
 import { useFormat } from '../../../i18n/format';
+import type { Verdict, ZoneVerdict } from '../../../api/models';
+import { useZones } from '../../cluster/zones';
 import { useVerdictWords } from '../verdict-words';
+import { isChoice } from '../zone-reasons';
 import type { Probe } from './useProbe';
 
 const looks: Record<'fits' | 'waits' | 'never', { glyph: GlyphName; tone: string }> = {
@@ -14,9 +17,11 @@ const looks: Record<'fits' | 'waits' | 'never', { glyph: GlyphName; tone: string
 /** Fits, waits or never, with what would help; the old verdict stays, greyed, until the new one comes. */
 export function VerdictLine({ probe }: { probe: Probe }) {
   const { t } = useTranslation();
-  const { sentences } = useFormat();
+  const { moment, sentences } = useFormat();
   const words = useVerdictWords();
   const { verdict, error, old } = probe;
+  const { several } = useZones();
+  const whyZone = useWhyZone();
   const field = error instanceof ApiError ? error.fields[0] : undefined;
   const said = field
     ? { look: looks.never, first: field.message, second: field.remedy ?? '' }
@@ -28,12 +33,15 @@ export function VerdictLine({ probe }: { probe: Probe }) {
 
   function secondLine(): string {
     if (!verdict) return '';
-    if (verdict.result === 'fits') return verdict.takes_from.length > 0 ? t('launch.fitsTakes', { names: verdict.takes_from.join(t('people.comma')) }) : '';
+    const zone = several && whyZone(verdict);
+    if (verdict.result === 'fits') return sentences([zone, verdict.takes_from.length > 0 && t('launch.fitsTakes', { names: verdict.takes_from.join(t('people.comma')) })]);
     const queue = verdict.in_queue;
     const checks = words.checks(verdict).map(({ nodes, what }) => `${nodes}${t('work.comma')}${what}${t('launch.stop')}`);
-    return sentences([words.when(verdict), queue && `${t('why.inQueue', { number: queue.number, total: queue.of })}${t('launch.stop')}`, ...checks]);
+    return sentences([zone, words.when(verdict), queue && `${t('why.inQueue', { number: queue.number, total: queue.of })}${t('launch.stop')}`, ...checks]);
   }
 
+  const says = (one: ZoneVerdict): string => sentences([words.sentence(one), one.starts_at && t('why.startsAt', { time: moment(one.starts_at) })]);
+  const zones = verdict && !error && verdict.zones && verdict.zones.length > 1 ? verdict.zones : [];
   const helps = verdict && !error && verdict.result !== 'fits' ? words.helps(verdict) : [];
   return (
     <div className={`launch-verdict${old ? ' old' : ''}`} aria-live="polite" aria-busy={old}>
@@ -41,6 +49,13 @@ export function VerdictLine({ probe }: { probe: Probe }) {
       <div>
         <p className="answer">{said.first}</p>
         <p className="answer-detail">{said.second || '\u00a0'}</p>
+        {zones.length > 0 && (
+          <ul className="verdict-zones small text-2" aria-label={t('launch.everyZone')}>
+            {zones.map((one) => (
+              <li key={one.zone_id}><span className={`chip ${looks[one.result].tone}`}><Glyph name={looks[one.result].glyph} size={12} /></span><span>{t('launch.zoneSays', { zone: one.zone_name, sentence: says(one) })}</span></li>
+            ))}
+          </ul>
+        )}
         {helps.length > 0 && (
           <ul className="verdict-helps small text-2" aria-label={t('why.helps')}>
             {helps.slice(0, 3).map((help) => (
@@ -51,4 +66,10 @@ export function VerdictLine({ probe }: { probe: Probe }) {
       </div>
     </div>
   );
+}
+
+/** Which zone it would go to, and why there. */
+function useWhyZone(): (verdict: Verdict) => string | undefined {
+  const { t } = useTranslation();
+  return ({ zone_name: zone, zone_reason: reason }) => (zone && isChoice(reason) ? t(`launch.chosenZone.${reason}`, { zone }) : undefined);
 }

@@ -1,4 +1,5 @@
 import type { components } from '../../../api/schema';
+import type { Pool, Zone } from '../../../api/models';
 import { shellQuoted, shellWords } from './shell-words';
 import type { Entry } from './tar';
 
@@ -25,6 +26,11 @@ export interface Values {
   preemptible: boolean;
   priority?: number | null;
   pools?: string[];
+  /** Its name; ANY leaves it to Corral, ANY_SIMULATED among the simulated ones. */
+  zone: string;
+  /** Whether that is a simulated one; then only `simulation` counts. */
+  simulated: boolean;
+  simulation?: { duration?: string; exit_code?: number | null; usage?: Usage };
   launch: 'plain' | 'torchrun';
   runtime?: string;
   home: boolean;
@@ -36,9 +42,25 @@ export interface Values {
   upload_id?: string;
 }
 
+type Usage = NonNullable<NonNullable<components['schemas']['TrainingSpec']['simulation']>['usage']>;
+
 export type Document = components['schemas']['TrainingSpec'];
 
 export const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,99}$/;
+
+export const ANY = '';
+/** No zone can be called so. */
+export const ANY_SIMULATED = ' ';
+
+/** Whether work that is given this zone is simulated. */
+export const isSimulated = (zone: string, zones: readonly Pick<Zone, 'name' | 'simulated'>[]): boolean => zone === ANY_SIMULATED || zones.some((one) => one.name === zone && one.simulated);
+
+/** The pools that may be asked for: those of the zone, or of every zone that Corral chooses from. */
+export function poolNames(pools: readonly Pick<Pool, 'name' | 'zone_id'>[], zones: readonly Pick<Zone, 'id' | 'name' | 'simulated'>[], { zone, simulated }: Pick<Values, 'zone' | 'simulated'>): string[] {
+  const named = zones.find((one) => one.name === zone);
+  const open = new Set((named ? [named] : zones.filter((one) => one.simulated === simulated)).map((one) => one.id));
+  return [...new Set(pools.filter((one) => open.has(one.zone_id)).map((one) => one.name))];
+}
 
 export const GRACE_SECONDS = 30;
 export const usual: Values = {
@@ -49,6 +71,9 @@ export const usual: Values = {
   retries: 0,
   grace_seconds: GRACE_SECONDS,
   preemptible: true,
+  zone: ANY,
+  simulated: false,
+  simulation: { duration: '60s', exit_code: 0 },
   launch: 'plain',
   home: false,
   network: true,
@@ -85,6 +110,17 @@ function resourcesOf(values: Values) {
   return { cpu: coresOf(resources.cpu?.trim() || '1'), memory: resources.memory?.trim() || '2Gi', ...(gpu === 'none' ? {} : { gpu: devices }) };
 }
 
+function simulationOf({ duration, exit_code, usage }: NonNullable<Values['simulation']>) {
+  const said = Object.entries(usage ?? {}).filter(([name, value]) => value !== null && !(name === 'gpu_percent' && value === 100));
+  return { duration: duration?.trim() ?? '', ...(exit_code ? { exit_code } : {}), ...(said.length > 0 ? { usage: Object.fromEntries(said) as Usage } : {}) };
+}
+
+/** Nothing runs in a simulated zone, so work there may have no command; a document needs one. */
+const wordsOf = (values: Values): string[] => {
+  const words = shellWords(values.command ?? '') ?? [];
+  return values.simulated && words.length === 0 ? ['true'] : words;
+};
+
 /** The document that the form stands for; what was left as it usually is, is left out. */
 export function documentOf(values: Values): Document {
   const parameters = Object.fromEntries(Object.entries(pairs(values.given)).map(([name, value]) => [name, typed(value)]));
@@ -95,7 +131,9 @@ export function documentOf(values: Values): Document {
     name: values.name?.trim() ?? '',
     ...(values.organisation_id ? { organisation_id: values.organisation_id } : {}),
     ...(values.by === 'flavor' ? { flavor: values.flavor } : { resources: resourcesOf(values) }),
-    command: shellWords(values.command ?? '') ?? [],
+    command: wordsOf(values),
+    ...(values.zone.trim() ? { zone: values.zone } : {}),
+    ...(values.simulated ? { simulation: simulationOf(values.simulation ?? {}) } : {}),
     ...((values.replicas ?? 1) === 1 ? {} : { replicas: values.replicas ?? 1 }),
     ...(Object.keys(parameters).length > 0 ? { parameters } : {}),
     ...(Object.keys(environment).length > 0 ? { environment } : {}),
@@ -108,7 +146,7 @@ export function documentOf(values: Values): Document {
     ...(values.priority ? { priority: values.priority } : {}),
     ...((values.grace_seconds ?? GRACE_SECONDS) === GRACE_SECONDS ? {} : { grace_seconds: values.grace_seconds ?? GRACE_SECONDS }),
     ...(values.time_limit_seconds?.trim() ? { time_limit_seconds: values.time_limit_seconds.trim() } : {}),
-    ...(values.upload_id ? { upload_id: values.upload_id } : {}),
+    ...(values.upload_id && !values.simulated ? { upload_id: values.upload_id } : {}),
     ...(values.retries ? { retries: values.retries } : {}),
     ...(values.preemptible ? {} : { preemptible: false }),
   };
@@ -120,15 +158,17 @@ export function documentOf(values: Values): Document {
 export function commandOf(values: Values, organisationName: string | undefined): string {
   const document = documentOf(values);
   const { cpu, memory, gpu } = resourcesOf(values);
-  const beyond = document.preemptible === false || document.pools !== undefined || document.grace_seconds !== undefined || (values.by === 'numbers' && gpu !== undefined && 'compute_percent' in gpu);
+  const beyond = document.preemptible === false || document.pools !== undefined || document.grace_seconds !== undefined || (document.simulation && Object.keys(document.simulation).length > 1) || (values.by === 'numbers' && gpu !== undefined && 'compute_percent' in gpu);
   if (beyond) return 'corral apply -f work.yaml';
   const asked = gpu && (values.gpu === 'slice' ? `${gpu.count > 1 ? `${gpu.count}x` : ''}${sliceText(values)}` : String(gpu.count));
   const numbers = [asked && `--gpu ${shellQuoted(asked)}`, ...(gpu?.models ?? []).map((model) => `--gpu-model ${shellQuoted(model)}`), `--cpu ${shellQuoted(String(cpu))}`, `--memory ${shellQuoted(memory)}`];
-  const words = shellWords(values.command ?? '') ?? [];
+  const words = wordsOf(values);
   const options = [
     values.name?.trim() && `--name ${shellQuoted(values.name.trim())}`,
     ...(values.by === 'flavor' ? [values.flavor && `--flavor ${shellQuoted(values.flavor)}`] : numbers),
     organisationName && `--org ${shellQuoted(organisationName)}`,
+    document.zone && `--zone ${shellQuoted(document.zone)}`,
+    document.simulation && `--simulate ${shellQuoted(String(document.simulation.duration))}`,
     (values.replicas ?? 1) > 1 && `--replicas ${values.replicas}`,
     ...Object.entries(pairs(values.variables)).map(([name, value]) => `--env ${shellQuoted(`${name}=${value}`)}`),
     ...Object.entries(pairs(values.given)).map(([name, value]) => `--param ${shellQuoted(`${name}=${value}`)}`),
@@ -140,7 +180,7 @@ export function commandOf(values: Values, organisationName: string | undefined):
     values.priority && `--priority ${values.priority}`,
     values.time_limit_seconds?.trim() && `--time-limit ${shellQuoted(values.time_limit_seconds.trim())}`,
     values.retries && `--retries ${values.retries}`,
-    !values.files && !values.upload_id && '--no-upload',
+    !values.simulated && !values.files && !values.upload_id && '--no-upload',
   ].filter(Boolean);
   return ['corral run', ...options.map((option) => `  ${option}`), `  -- ${words.map(shellQuoted).join(' ') || '…'}`].join(' \\\n');
 }
@@ -178,6 +218,9 @@ export function valuesLike(spec: Record<string, unknown>): Values {
     grace_seconds: document.grace_seconds ?? GRACE_SECONDS,
     priority: document.priority ?? undefined,
     pools: document.pools ?? [],
+    zone: document.zone ?? (document.simulation ? ANY_SIMULATED : ANY),
+    simulated: Boolean(document.simulation),
+    simulation: document.simulation ? { ...document.simulation, duration: `${document.simulation.duration}s` } : usual.simulation,
     launch: document.launch ?? 'plain',
     runtime: document.runtime ?? undefined,
     home: document.home ?? false,

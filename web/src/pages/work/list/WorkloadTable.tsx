@@ -7,6 +7,7 @@ import { DataTable } from '../../../components/DataTable';
 import { StatusChip } from '../../../components/StatusChip';
 import { useFormat } from '../../../i18n/format';
 import { useTight } from '../../../theme/preferences';
+import { useZones } from '../../cluster/zones';
 import { secondsBetween, useNow } from '../now';
 import { isExplained, isWaiting } from '../states';
 import { useVerdictWords } from '../verdict-words';
@@ -26,6 +27,7 @@ export function WorkloadTable({ label, rows, chosen, onChoose, onOpen, empty, mo
   const { t } = useTranslation();
   const needs = useNeedsWords();
   const reason = useRowReason();
+  const { several } = useZones();
   // On a small laptop the reason keeps its room: the owner stands below the name, the place where no reason is.
   const tight = useTight();
   const columns: TableProps<Workload>['columns'] = [
@@ -33,7 +35,7 @@ export function WorkloadTable({ label, rows, chosen, onChoose, onOpen, empty, mo
     { title: t('work.column.name'), key: 'name', width: tight ? '22%' : '18%', render: (_, row) => <Name row={row} withOwner={tight} /> },
     ...(tight ? [] : [{ title: t('work.column.owner'), key: 'owner', width: '14%', render: (_: unknown, row: Workload) => <Lines first={row.user.name} second={row.organisation.name} /> }]),
     { title: t('work.column.needs'), key: 'needs', width: tight ? '17%' : '15%', render: (_, row) => <Lines {...needs(row)} /> },
-    ...(tight ? [] : [{ title: t('work.column.where'), key: 'where', width: '10%', ellipsis: true, render: (_: unknown, row: Workload) => <Where row={row} /> }]),
+    ...(tight ? [] : [{ title: t('work.column.where'), key: 'where', width: several ? '14%' : '10%', ellipsis: true, render: (_: unknown, row: Workload) => <Where row={row} /> }]),
     { title: t(tight ? 'work.column.whereOrReason' : 'work.column.reason'), key: 'reason', render: (_, row) => (tight && !reason(row) ? <Where row={row} /> : <Why row={row} reason={reason(row)} />) },
     { title: t('work.column.since'), key: 'since', align: 'right', width: tight ? 92 : 104, render: (_, row) => <Since row={row} /> },
   ];
@@ -57,7 +59,7 @@ export function WorkloadTable({ label, rows, chosen, onChoose, onOpen, empty, mo
         <div className="phone-work">
           <div className="strong cut">{row.name}</div>
           <StatusChip state={row.state} />
-          <div className="small text-2">{[needs(row).first, ...row.nodes, ...(row.simulated ? [t('work.simulated')] : [])].join(' · ')}</div>
+          <div className="small text-2">{[needs(row).first, ...(several ? [row.zone_name] : []), ...row.nodes, ...(row.simulated ? [t('work.simulated')] : [])].join(' · ')}</div>
           <div className="small text-2"><Since row={row} /></div>
           <div className="small text-2 wide">{reason(row)}</div>
         </div>
@@ -91,7 +93,10 @@ function Why({ row, reason }: { row: Workload; reason: string }) {
 
 function Where({ row }: { row: Workload }) {
   const { t } = useTranslation();
-  return <Lines first={row.nodes.join(', ')} second={row.simulated ? t('work.simulated') : null} />;
+  const { several } = useZones();
+  const below = [several && row.zone_name, row.simulated && t('work.simulated')].filter(Boolean).join(t('work.comma'));
+  const nodes = row.nodes.join(', ');
+  return <Lines first={nodes || below} second={nodes ? below : null} />;
 }
 
 function Lines({ first, second }: { first: string; second: string | null }) {

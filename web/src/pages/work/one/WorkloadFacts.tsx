@@ -3,11 +3,15 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { WorkloadDetail } from '../../../api/models';
 import { useFormat } from '../../../i18n/format';
+import { useZones } from '../../cluster/zones';
 import { usedQuery } from '../queries';
 import { isPresent } from '../states';
 import { useNeedsWords } from '../words';
+import { isChoice } from '../zone-reasons';
 
 const MILLI_HOURS = 3_600_000;
+/** More devices of a node are counted instead of named. */
+const MOST_NAMED = 2;
 
 /** What it is, in a line of facts. */
 export function WorkloadFacts({ work }: { work: WorkloadDetail }) {
@@ -15,9 +19,11 @@ export function WorkloadFacts({ work }: { work: WorkloadDetail }) {
   const { moment } = useFormat();
   const needs = useNeedsWords()(work);
   const used = useUsed(work);
+  const { several } = useZones();
   const facts: [string, ReactNode][] = [
     [t('work.fact.needs'), needs.second ? t('work.needs.list', { first: needs.first, second: needs.second }) : needs.first],
     ...(work.nodes.length > 0 ? ([[t('work.fact.where'), <Where key="where" work={work} />]] as [string, ReactNode][]) : []),
+    ...(several || isSimulation(work) ? ([[t('work.fact.zone'), <ZoneOf key="zone" work={work} />]] as [string, ReactNode][]) : []),
     ...(work.flavor ? ([[t('work.fact.flavor'), work.flavor]] as [string, ReactNode][]) : []),
     [t('work.fact.owner'), t('work.fact.ofOrganisation', { person: work.user.name, organisation: work.organisation.name })],
     [t('work.fact.priority'), work.preemptible ? t('work.fact.preemptible', { priority: work.priority }) : t('work.fact.notPreemptible', { priority: work.priority })],
@@ -36,13 +42,26 @@ export function WorkloadFacts({ work }: { work: WorkloadDetail }) {
   );
 }
 
+const isSimulation = ({ spec }: WorkloadDetail): boolean => Boolean(spec.simulation);
+
+/** Where it is, and why there. */
+function ZoneOf({ work }: { work: WorkloadDetail }) {
+  const { t } = useTranslation();
+  const name = isSimulation(work) ? t('zones.simulatedZone', { zone: work.zone_name }) : work.zone_name;
+  const reason = work.zone_reason;
+  return <>{name}{isChoice(reason) && <span className="small text-2 fact-why">{t(`work.whyZone.${reason}`)}</span>}</>;
+}
+
 /** Nodes with the devices it holds there. */
 function Where({ work }: { work: WorkloadDetail }) {
   const { t } = useTranslation();
   const held = work.attempts.at(-1)?.replicas ?? [];
-  const devices = (node: string) => [...new Set(held.filter((one) => one.node === node).flatMap((one) => one.devices.map(({ device }) => device)))].join(', ');
-  const places = work.nodes.map((node) => [node, devices(node)].filter(Boolean).join(' ')).join('; ');
-  return work.simulated ? <abbr title={t('zones.simulatedNote')}>{t('zones.simulatedModel', { model: places })}</abbr> : <>{places}</>;
+  const devices = (node: string) => {
+    const names = [...new Set(held.filter((one) => one.node === node).flatMap((one) => one.devices.map(({ device }) => device)))];
+    return names.length > MOST_NAMED ? `${t('work.comma')}${t('work.needs.gpus', { count: names.length })}` : names.length > 0 ? ` ${names.join(', ')}` : '';
+  };
+  const places = work.nodes.map((node) => `${node}${devices(node)}`).join('; ');
+  return work.simulated ? <abbr title={isSimulation(work) ? t('zones.simulatedZoneNote') : t('zones.simulatedNote')}>{t('zones.simulatedModel', { model: places })}</abbr> : <>{places}</>;
 }
 
 /** What the ledger says it has held so far: the GPUs, or the CPU where it has none. */

@@ -12,16 +12,18 @@ const charts = [
   { metric: 'cpu_milli', words: 'work.chart.cpu', scale: 1000 },
   { metric: 'memory_bytes', words: 'work.chart.memory', scale: GIB },
   { metric: 'gpu_memory_mib', words: 'work.chart.gpuMemory', scale: 1024 },
-  { metric: 'gpu_busy_percent', words: 'work.chart.gpuBusy', scale: 1, top: 100 },
+  { metric: 'gpu_busy_percent', words: 'work.chart.gpuBusy', scale: 1 },
 ] as const;
 
 /** What was reported and what was sampled, as far as there is any; a chart without a value is left out. */
 export function useSeries(work: WorkloadDetail, samples: Samples | undefined, reported: Reported | undefined): Series[] {
   const { t } = useTranslation();
   const asked: Partial<Record<string, number>> = { cpu_milli: (work.resources.cpu_milli * work.replicas) / 1000, memory_bytes: (work.resources.memory_mib * work.replicas) / 1024 };
-  const sampled = charts.flatMap(({ metric, words, scale, ...more }) => {
+  // Each GPU is 100 %.
+  const tops: Partial<Record<string, number>> = { gpu_busy_percent: 100 * (work.resources.gpu?.count ?? 1) * work.replicas };
+  const sampled = charts.flatMap(({ metric, words, scale }) => {
     const points = samples?.items.find((one) => one.metric === metric)?.points ?? [];
-    return points.length === 0 ? [] : [{ key: metric, title: t(words), asked: asked[metric], ...more, points: points.map((point) => ({ at: Date.parse(point.at), value: point.mean / scale })) }];
+    return points.length === 0 ? [] : [{ key: metric, title: t(words), asked: asked[metric], top: tops[metric], points: points.map((point) => ({ at: Date.parse(point.at), value: point.mean / scale })) }];
   });
   return [...told(reported), ...sampled];
 }

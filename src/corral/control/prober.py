@@ -1,0 +1,104 @@
+"""What people ask the planner of a zone before they submit work, and while it waits."""
+
+from datetime import UTC, datetime
+
+from corral.api.callers import Caller
+from corral.control.questions import Questions
+from corral.control.schedule import Scheduler
+from corral.core.ids import Kind, new_id
+from corral.core.queues import Queue
+from corral.core.workloads import Replica, ReplicaGroup, Workload
+from corral.identity.lookups import Node
+from corral.queues.service import find_queue
+from corral.queues.snapshot import usual_quotas
+from corral.scheduling.live.live_planner import Explain, Probe
+from corral.store.database import Database, Transaction
+from corral.workloads import expectations, service, sight
+from corral.workloads.caps import left_out_for_caps
+from corral.workloads.expectations import Waits
+from corral.workloads.snapshot import GROUP, replica_name
+from corral.workloads.spec import Resources, WorkSpec
+from corral.workloads.verdicts import Verdict, left_out, verdict_of
+
+
+class ZoneProber:
+    """Any process can ask: a scheduler that does not plan the zone reads what is there and answers."""
+
+    def __init__(self, database: Database, zone_id: str, scheduler: Scheduler) -> None:
+        self._database = database
+        self._zone_id = zone_id
+        self._scheduler = scheduler
+        self.questions = Questions()
+
+    async def probe(self, caller: Caller, spec: WorkSpec) -> Verdict:
+        """What would become of new work; nothing of it is kept."""
+        question, unused = await self._database.read(_question, caller, spec, self._zone_id)
+        async with self.questions.turn(caller.user_id):
+            told = await self._scheduler.probe(question)
+        verdict = await self._database.read(verdict_of, caller, told, self._zone_id)
+        return _with_details(verdict, unused)
+
+    async def explain(self, caller: Caller, workload_id: str) -> Verdict:
+        """Why a workload waits now."""
+        row = await self._database.read(sight.find, caller, workload_id)
+        if (detail := self._scheduler.trouble_of(workload_id)) is not None:
+            return left_out(detail, self._database.now())
+        waits = workload_id, row.attempt + 1
+        now = int(self._database.now().timestamp())
+        async with self.questions.turn(caller.user_id):
+            told = await self._scheduler.probe(Explain(now, workload_id))
+        verdict = await self._database.read(verdict_of, caller, told, self._zone_id, waits)
+        estimate = None if told.explanation is None else told.explanation.estimate
+        if estimate is not None and estimate.starts_at is not None:
+            await self._note(waits, datetime.fromtimestamp(estimate.starts_at, UTC))
+        unused = await self._database.read(left_out_for_caps, row.spec, self._zone_id)
+        return _with_details(verdict, unused)
+
+    async def _note(self, waits: Waits, starts_at: datetime) -> None:
+        """Also where it is not said: what is not compared never gets known."""
+        if await self._database.read(expectations.first, waits) is None:
+            await self._database.write(expectations.note, {waits: starts_at})
+
+
+def _with_details(verdict: Verdict, more: list[str]) -> Verdict:
+    return verdict.model_copy(update={"details": [*verdict.details, *more]})
+
+
+def _question(
+    transaction: Transaction, caller: Caller, spec: WorkSpec, zone_id: str
+) -> tuple[Probe, list[str]]:
+    """What the planner is asked, and what of it was decided before: pools that may not be used."""
+    node = service.home_of(transaction, caller, spec)
+    document = service.definite(transaction, caller, spec, node, zone_id)
+    name = new_id(Kind.WORKLOAD, transaction.now)
+    now = int(transaction.now.timestamp())
+    queue_id, missing = _queue(transaction, node, caller.user_id, zone_id)
+    resources = Resources.model_validate(document["resources"])
+    replicas = tuple(Replica(replica_name(name, number)) for number in range(spec.replicas))
+    group = ReplicaGroup(GROUP, None, resources.request(), replicas, preemptible=spec.preemptible)
+    workload = Workload(
+        name=name,
+        queue=queue_id,
+        groups=(group,),
+        priority=document["priority"],
+        created=now,
+        pools=tuple(document["pool_ids"]),
+        restart_together=True,
+        stale_grace_seconds=None,
+        runtime_limit_seconds=spec.time_limit_seconds,
+    )
+    return Probe(now, workload, missing), left_out_for_caps(transaction, document, zone_id)
+
+
+def _queue(transaction: Transaction, node: Node, user_id: str, zone_id: str) -> tuple[str, tuple[Queue, ...]]:
+    """The caller's queue; as it would be made if there is none yet."""
+    found = find_queue(transaction, node.id, user_id)
+    if found is not None:
+        return found, ()
+    parent = find_queue(transaction, node.id)
+    assert parent is not None, "every organisation has a queue"
+    return "new", (
+        Queue(
+            "new", parent, created=int(transaction.now.timestamp()), quotas=usual_quotas(transaction, zone_id)
+        ),
+    )

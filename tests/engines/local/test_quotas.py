@@ -1,0 +1,69 @@
+"""What is known of quotas on a machine without them; `make soak` has a machine with."""
+
+from pathlib import Path
+
+import pytest
+
+from corral.engines.local import endings, quotas, records
+from corral.engines.local.endings import Facts
+from corral.engines.local.quotas import FIRST_PROJECT, HOMES, WORKSPACES, Bounds, Fences, Quotas
+from tests.engines.local.places import local_place
+
+
+async def test_node_says_how_disk_limits_are_kept() -> None:
+    async with local_place() as local:
+        facts = (await local.engine.inventory()).facts["here"]
+        assert facts.disk_limits == "by looking: the file system has no quotas that Corral can set"
+
+
+def test_words_tell_what_the_kernel_keeps_and_what_not() -> None:
+    assert "by looking" not in Quotas(projects=True, people=True).in_words
+    assert "sums of people by looking" in Quotas(projects=True).in_words
+    assert "the rest by looking" in Quotas(people=True).in_words
+
+
+def test_end_at_a_limit_of_the_kernels_names_the_limit() -> None:
+    full = "its disk limit of 20 MiB was reached"
+    assert endings.judge(Facts(exit_code=1, at_bound=full)) == ("failed", f"exit code 1; {full}")
+    # Who copes with it has succeeded: nothing was written that may not be there.
+    assert endings.judge(Facts(exit_code=0, at_bound=full)) == ("succeeded", "")
+
+
+class TestFences:
+    @pytest.fixture
+    def bounded(self, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, Bounds]]:
+        """What the kernel would have been asked for."""
+        asked: list[tuple[int, int, Bounds]] = []
+        monkeypatch.setattr(quotas, "find_quotas", lambda _: Quotas(projects=True, people=True))
+        monkeypatch.setattr(quotas, "_enclose", lambda *_: None)
+        monkeypatch.setattr(
+            quotas, "_bound", lambda _, kind, number, bounds: asked.append((kind, number, bounds))
+        )
+        return asked
+
+    def test_project_is_given_once_also_when_its_directory_is_gone(
+        self, tmp_path: Path, bounded: list[tuple[int, int, Bounds]]
+    ) -> None:
+        fences = Fences(tmp_path)
+        fences.enclose(0, WORKSPACES, "a", Bounds(10, 5))
+        fences.enclose(0, HOMES, "a", Bounds(20, 0))
+        fences.bound(WORKSPACES, "a", Bounds(30, 5))
+        fences.forget(WORKSPACES, "a")
+        fences.bound(WORKSPACES, "a", Bounds(40, 5))  # nothing is known of it any more
+        Fences(tmp_path).enclose(0, WORKSPACES, "a", Bounds(50, 5))
+        assert [(number - FIRST_PROJECT, bounds.mib) for _, number, bounds in bounded] == [
+            (0, 10),
+            (1, 20),
+            (0, 30),
+            (0, 0),
+            (2, 50),
+        ]
+
+    def test_lost_count_of_projects_goes_on_after_those_of_files(
+        self, tmp_path: Path, bounded: list[tuple[int, int, Bounds]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / WORKSPACES / "old").mkdir(parents=True)
+        monkeypatch.setattr(quotas, "_project_of", lambda _: FIRST_PROJECT + 41)
+        records.replace(tmp_path, "projects.json", {"last": "damaged"})
+        Fences(tmp_path).enclose(0, WORKSPACES, "new", Bounds(10, 0))
+        assert bounded[0][1] == FIRST_PROJECT + 42
