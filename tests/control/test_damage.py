@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from corral.control import commit, schedule
 from corral.control.culprits import Culprit, find_culprits, trial_of
-from corral.control.feed import Fed, Known
+from corral.control.feed import Known, PlannerFeed
 from corral.control.planner import Planner
 from corral.core.nodes import Node
 from corral.core.queues import Queue
@@ -341,7 +341,7 @@ async def test_trials_in_processes_of_their_own_find_what_one_dies_of() -> None:
     works = [Workload(name, "all", (group,)) for name in ("a", "b")]
     odd = Workload("odd", "all", (group,), created="long ago")  # type: ignore[arg-type]
     load = Load(Snapshot(100, (node,), (Queue("all"),), (*works, odd)))
-    trial = trial_of(Fed(load, Known(0), ()), 100, Planner)
+    trial = trial_of(PlannerFeed(load, Known(0), ()), 100, Planner)
     found = await find_culprits(["a", "b", "odd"], trial)
     detail = "the planner refuses it: something in the question is not of its type"
     assert found == [Culprit("odd", detail)]

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from corral.control.counted import count
 from corral.control.invariants import check_invariants
+from corral.control.zone_metrics import count
 from corral.workloads.use import use_of_queues
 from tests.campus import made, refused
 from tests.control.ground import MACHINE, Ground

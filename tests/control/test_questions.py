@@ -14,7 +14,7 @@ from corral.control.questions import (
     AskedTooMuch,
     Questions,
 )
-from corral.core.places import TooManyOpen
+from corral.core.concurrency import TooManyOpen
 from corral.scheduling.live.live_planner import Probe
 from tests.campus import refused
 from tests.control.ground import Ground

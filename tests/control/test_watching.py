@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import select
 
-from corral.control.counted import count
 from corral.control.reports import keep_reports
 from corral.control.term import Term
 from corral.control.timing import SystemTiming
+from corral.control.zone_metrics import count
 from corral.core.bounds import PersonBounds
 from corral.engines.reports import Message, MessageKind
 from corral.store import leadership

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from corral.core.concurrency import TooManyOpen
 from corral.core.devices import DeviceUse
-from corral.core.places import TooManyOpen
 from corral.core.refusals import Conflict, NotFound, Refusal
 from corral.engines.interface import Cursor, Ending, Engine, Observation, Run, RunPhase, Start
 from corral.engines.reports import Message, MessageKind

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from corral.server.connections import RESERVED, Limits, Places
+from corral.server.connections import RESERVED, ConnectionSlots, Limits
 from tests.live import LiveCorral, running_corral
 from tests.server.authority import Authority
 from tests.server.test_tls import corral_up
@@ -276,7 +276,7 @@ class Speaker:
 
 
 def test_one_address_has_so_many_places_unless_it_is_ours() -> None:
-    places = Places(Limits(connections=200, per_address=8), [ip_network("10.0.0.0/8")])
+    places = ConnectionSlots(Limits(connections=200, per_address=8), [ip_network("10.0.0.0/8")])
     taken = [places.admit("192.0.2.1") for _ in range(9)]
     assert taken[-1] is None
     assert all(taken[:8])
@@ -286,7 +286,7 @@ def test_one_address_has_so_many_places_unless_it_is_ours() -> None:
 
 
 def test_the_one_that_has_waited_longest_makes_room_and_requests_do_not() -> None:
-    places = Places(Limits(connections=RESERVED + 3, per_address=100))
+    places = ConnectionSlots(Limits(connections=RESERVED + 3, per_address=100))
     speakers = []
     for _ in range(3):
         connection = places.admit("192.0.2.1")

@@ -13,7 +13,7 @@ import pytest
 from fastapi import FastAPI
 
 from corral.api import sockets
-from corral.core.places import Places
+from corral.core.concurrency import ConcurrencyLimit
 from corral.core.refusals import Conflict
 from corral.engines.sessions import Terminal
 from corral.engines.simulated import Program
@@ -252,7 +252,7 @@ async def test_first_message_must_be_a_command(place: SimpleNamespace) -> None:
 
 
 async def test_so_many_at_once_and_no_more(place: SimpleNamespace) -> None:
-    place.app.state.session_places = Places(1, "commands", "Leave one.")
+    place.app.state.session_places = ConcurrencyLimit(1, "commands", "Leave one.")
     path = f"/workloads/{place.work}/execute"
     async with opening(place.app, path, authorization=place.token) as opened:
         await opened.next()

@@ -19,7 +19,7 @@ def third_version(monkeypatch: pytest.MonkeyPatch) -> None:
         return document | {"devices": {"count": document["devices"]}}
 
     monkeypatch.setattr(spec, "VERSION", 3)
-    monkeypatch.setattr(spec, "_LIFTS", {1: rename, 2: wrap})
+    monkeypatch.setattr(spec, "_UPGRADES", {1: rename, 2: wrap})
 
 
 @pytest.mark.usefixtures("third_version")
@@ -33,9 +33,9 @@ def third_version(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_each_older_version_becomes_that_of_today(stored: dict[str, Any], version: int) -> None:
     before = dict(stored)
-    assert spec.lifted(stored, version) == {"version": 3, "name": "a", "devices": {"count": 2}}
+    assert spec.upgrade(stored, version) == {"version": 3, "name": "a", "devices": {"count": 2}}
     assert stored == before, "what is stored is never rewritten"
 
 
 def test_every_version_that_was_written_can_be_lifted() -> None:
-    assert set(spec._LIFTS) == set(range(1, spec.VERSION))
+    assert set(spec._UPGRADES) == set(range(1, spec.VERSION))

@@ -28,7 +28,7 @@ from corral.workloads.machine import (
     handle,
     may_start,
 )
-from corral.workloads.reasons import Because, Why, infeasible_facts
+from corral.workloads.reasons import StateCause, StateReason, infeasible_facts
 from corral.workloads.states import LEAVING, OVER, PRESENT, UNPLACED, State, Wanted
 
 STOP = Asked(Wanted.STOP, "u1", "Ana")
@@ -60,7 +60,7 @@ def running(replicas: int = 1, **changes: int) -> Life:
     return after(placed(replicas, **changes), *(Seen(each, Phase.RUNNING) for each in range(replicas)))
 
 
-def why(step: Step) -> Why:
+def why(step: Step) -> StateCause:
     assert step.because is not None
     return step.because.why
 
@@ -69,7 +69,7 @@ def test_place_begins_an_attempt_whose_replicas_are_started() -> None:
     step = handle(Life(), Granted(2, ["n1", "n0"]))
     assert (step.life.state, step.life.attempt) == (State.STARTING, 1)
     assert step.instructions == (StartMembers((0, 1), resume=False),)
-    assert step.because == Because(Why.PLACED, {"nodes": "n0, n1"})
+    assert step.because == StateReason(StateCause.PLACED, {"nodes": "n0, n1"})
 
 
 def test_gang_runs_when_its_last_replica_does() -> None:
@@ -96,7 +96,9 @@ def test_failed_replica_ends_the_others_of_its_gang() -> None:
     assert step.instructions == (TellMembers((0,)),)
     closed = handle(step.life, Ended(0, End.LEFT))
     assert closed.life.state is State.FAILED
-    assert closed.because == Because(Why.EXITED, {"replica": 1, "of": 2, "detail": None, "exit_code": 3})
+    assert closed.because == StateReason(
+        StateCause.EXITED, {"replica": 1, "of": 2, "detail": None, "exit_code": 3}
+    )
 
 
 def test_infeasible_work_gets_no_place_until_it_is_found_feasible() -> None:
@@ -108,7 +110,7 @@ def test_infeasible_work_gets_no_place_until_it_is_found_feasible() -> None:
     with pytest.raises(ImpossibleEventError):
         handle(step.life, Granted(1, ["n0"]))
     back = handle(step.life, FoundFeasible())
-    assert (back.life.state, why(back)) == (State.QUEUED, Why.FEASIBLE)
+    assert (back.life.state, why(back)) == (State.QUEUED, StateCause.FEASIBLE)
     assert after(back.life, Granted(1, ["n0"])).state is State.STARTING
 
 
@@ -197,8 +199,8 @@ def test_people_stop_and_suspend_infeasible_work_at_once() -> None:
     ],
 )
 def test_arithmetic_of_infeasible_work_in_words(reason: Reason, lack: Lack | None, expected: str) -> None:
-    because = Because(Why.INFEASIBLE, infeasible_facts(Infeasible("w1", reason, lack), "q1"))
-    assert Because.from_dict(because.as_dict()).sentence() == f"Can never run because {expected}."
+    because = StateReason(StateCause.INFEASIBLE, infeasible_facts(Infeasible("w1", reason, lack), "q1"))
+    assert StateReason.from_dict(because.as_dict()).sentence() == f"Can never run because {expected}."
 
 
 @pytest.mark.parametrize(
@@ -230,7 +232,11 @@ def test_failure_says_in_words_what_happened(ended: Ended, expected: str) -> Non
 def test_failed_attempt_is_tried_again_after_longer_and_longer_pauses() -> None:
     life = running(retries=2)
     first = last(life, Ended(0, End.FAILED, exit_code=1))
-    assert (first.life.state, first.life.pause_seconds, why(first)) == (State.QUEUED, 5, Why.TRIES_AGAIN)
+    assert (first.life.state, first.life.pause_seconds, why(first)) == (
+        State.QUEUED,
+        5,
+        StateCause.TRIES_AGAIN,
+    )
     again = after(first.life, Granted(1, ["n0"]), Ended(0, End.FAILED, exit_code=1))
     assert (again.state, again.pause_seconds, again.attempt) == (State.QUEUED, 10, 2)
     assert after(again, Granted(1, ["n0"]), Ended(0, End.FAILED, exit_code=1)).state is State.FAILED
@@ -279,7 +285,7 @@ def test_reason_tells_guarantee_and_surplus_apart(entitlement: Entitlement, expe
     step = last(running(), Taken(Action.RECLAIM, "w2", "bert", entitlement))
     because = step.life.fate_because
     assert because is not None
-    assert Because.from_dict(because.as_dict()).sentence() == expected
+    assert StateReason.from_dict(because.as_dict()).sentence() == expected
 
 
 @pytest.mark.parametrize("end", [End.SUCCEEDED, End.FAILED, End.LEFT, End.LOST])
@@ -289,12 +295,12 @@ def test_any_end_after_the_notice_is_suspended(end: End) -> None:
 
 def test_work_that_said_done_has_succeeded_although_it_was_told_to_go() -> None:
     step = last(running(), TAKEN, Ended(0, End.LEFT, said_done=True))
-    assert (step.life.state, why(step)) == (State.SUCCEEDED, Why.SAID_DONE)
+    assert (step.life.state, why(step)) == (State.SUCCEEDED, StateCause.SAID_DONE)
 
 
 def test_place_that_is_no_longer_needed_is_left_to_its_owner_until_it_was_told() -> None:
     kept = last(running(), TAKEN, Kept())
-    assert (kept.life.state, why(kept), kept.instructions) == (State.RUNNING, Why.KEPT, ())
+    assert (kept.life.state, why(kept), kept.instructions) == (State.RUNNING, StateCause.KEPT, ())
     assert after(running(), TAKEN, Told(), Kept()).state is State.SUSPENDING
 
 
@@ -398,7 +404,7 @@ def test_whatever_happens(data: st.DataObject, retries: int) -> None:
             again = handle(life, event)
             assert (again.life, again.because) == (life, None)
         if step.because is not None:
-            assert step.because == Because.from_dict(step.because.as_dict())
+            assert step.because == StateReason.from_dict(step.because.as_dict())
             assert step.because.sentence().endswith(".")
 
 

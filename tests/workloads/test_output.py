@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from corral.core.places import Places
+from corral.core.concurrency import ConcurrencyLimit
 from corral.engines.simulated import Program
 from tests.apps import ApiClient
 from tests.campus import Campus, made, refused
@@ -16,7 +16,7 @@ from tests.control.ground import Ground
 BEGAN = "This run is simulated"
 
 
-class Watched(Places):
+class Watched(ConcurrencyLimit):
     """Says when somebody has taken a place."""
 
     def __init__(self, most: int, what: str, remedy: str) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select
 
-from corral.control.apart import Apart
 from corral.control.feed import Known
+from corral.control.isolation import Apart
 from corral.core.devices import DeviceUse, slice_milli
 from corral.core.holds import Claim
 from corral.core.plans import Eviction, Infeasible, Placement, Plan, Reservation

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from corral.control.feed import Fed
+from corral.control.feed import PlannerFeed
 from corral.control.planner import Planner, PlannerGoneError, PlannerRefusedError
 from corral.scheduling.live.live_planner import Load, MakePlan
 
@@ -50,7 +50,9 @@ async def find_culprits(suspects: Sequence[str], trial: Trial) -> list[Culprit] 
     return found
 
 
-def trial_of(fed: Fed, now: int, make: Callable[[], Planner], seconds: float = TRIAL_SECONDS) -> Trial:
+def trial_of(
+    fed: PlannerFeed, now: int, make: Callable[[], Planner], seconds: float = TRIAL_SECONDS
+) -> Trial:
     """Trials of everything that the planner would be told, each in a planner that is thrown away."""
     load = fed.message
     assert isinstance(load, Load), "a trial begins with everything"

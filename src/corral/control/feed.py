@@ -60,7 +60,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Fed:
+class PlannerFeed:
     """The next thing to tell the planner, if anything, and what is known once it was told.
 
     `failed` are workloads that could not be read, with what was raised.
@@ -72,7 +72,7 @@ class Fed:
     failed: Mapping[str, Exception] = field(default_factory=dict)
 
 
-def read_everything(transaction: Transaction, zone_id: str, resting: Collection[str] = ()) -> Fed:
+def read_everything(transaction: Transaction, zone_id: str, resting: Collection[str] = ()) -> PlannerFeed:
     """Of workloads that are `resting` the planner is told what they hold, and nothing else."""
     sequence = journal.latest(transaction, zone_id)
     ground, tree = _ground(transaction, zone_id), _tree(transaction, zone_id)
@@ -95,10 +95,12 @@ def read_everything(transaction: Transaction, zone_id: str, resting: Collection[
     arrived = newest_arrivals(transaction, zone_id, MOST_ARRIVALS)
     whole = _whole(transaction, zone_id, ground)
     message = Load(snapshot, arrived, whole, seen.out)
-    return Fed(message, known, _claims(transaction, zone_id, left_out), seen.failed)
+    return PlannerFeed(message, known, _claims(transaction, zone_id, left_out), seen.failed)
 
 
-def read_changes(transaction: Transaction, zone_id: str, known: Known, resting: Collection[str] = ()) -> Fed:
+def read_changes(
+    transaction: Transaction, zone_id: str, known: Known, resting: Collection[str] = ()
+) -> PlannerFeed:
     """What is different from what the planner knows; everything if a pool is, or too much."""
     entries = journal.read_after(transaction, zone_id, known.sequence, MOST_CHANGES)
     kinds = {entry.kind for entry in entries}
@@ -139,7 +141,7 @@ def read_changes(transaction: Transaction, zone_id: str, known: Known, resting: 
         out=seen.out,
     )
     claims = _claims(transaction, zone_id, known.left_out)
-    return Fed(changes if changes != Changes() else None, known, claims, seen.failed)
+    return PlannerFeed(changes if changes != Changes() else None, known, claims, seen.failed)
 
 
 def _ground(transaction: Transaction, zone_id: str) -> Ground:

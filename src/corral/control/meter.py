@@ -3,7 +3,7 @@
 from sqlalchemy import select
 
 from corral.control.loop import Done, Loop, MayLead
-from corral.control.recording import split_run
+from corral.control.observations import split_run
 from corral.control.term import Term
 from corral.engines.interface import Engine, RunPhase
 from corral.store.database import Database, Transaction

@@ -8,12 +8,12 @@ from corral.control.schedule import Scheduler
 from corral.core.ids import Kind, new_id
 from corral.core.queues import Queue
 from corral.core.workloads import Replica, ReplicaGroup, Workload
-from corral.identity.lookups import Node
+from corral.identity.lookups import Organisation
 from corral.queues.service import find_queue
 from corral.queues.snapshot import usual_quotas
 from corral.scheduling.live.live_planner import Explain, Probe
 from corral.store.database import Database, Transaction
-from corral.workloads import expectations, service, sight
+from corral.workloads import expectations, service, visibility
 from corral.workloads.caps import left_out_for_caps
 from corral.workloads.expectations import Waits
 from corral.workloads.snapshot import GROUP, replica_name
@@ -40,7 +40,7 @@ class ZoneProber:
 
     async def explain(self, caller: Caller, workload_id: str) -> Verdict:
         """Why a workload waits now."""
-        row = await self._database.read(sight.find, caller, workload_id)
+        row = await self._database.read(visibility.find, caller, workload_id)
         if (detail := self._scheduler.trouble_of(workload_id)) is not None:
             return left_out(detail, self._database.now())
         waits = workload_id, row.attempt + 1
@@ -69,7 +69,7 @@ def _question(
 ) -> tuple[Probe, list[str]]:
     """What the planner is asked, and what of it was decided before: pools that may not be used."""
     node = service.home_of(transaction, caller, spec)
-    document = service.definite(transaction, caller, spec, node, zone_id)
+    document = service.resolve(transaction, caller, spec, node, zone_id)
     name = new_id(Kind.WORKLOAD, transaction.now)
     now = int(transaction.now.timestamp())
     queue_id, missing = _queue(transaction, node, caller.user_id, zone_id)
@@ -90,7 +90,9 @@ def _question(
     return Probe(now, workload, missing), left_out_for_caps(transaction, document, zone_id)
 
 
-def _queue(transaction: Transaction, node: Node, user_id: str, zone_id: str) -> tuple[str, tuple[Queue, ...]]:
+def _queue(
+    transaction: Transaction, node: Organisation, user_id: str, zone_id: str
+) -> tuple[str, tuple[Queue, ...]]:
     """The caller's queue; as it would be made if there is none yet."""
     found = find_queue(transaction, node.id, user_id)
     if found is not None:

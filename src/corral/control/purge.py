@@ -11,8 +11,8 @@ from datetime import timedelta
 import structlog
 from sqlalchemy import ColumnElement, Table, delete, func, select
 
-from corral.control.apart import Apart
 from corral.control.chores import Chore
+from corral.control.isolation import Apart
 from corral.core.failures import in_words
 from corral.core.steps import Step
 from corral.store.database import Transaction

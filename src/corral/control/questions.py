@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from corral.core.places import Places
+from corral.core.concurrency import ConcurrencyLimit
 from corral.core.refusals import Refusal
 
 OPEN_AT_ONCE = 4
@@ -27,7 +27,7 @@ class Questions:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._line = asyncio.Lock()
-        self._open = Places(OPEN_AT_ONCE, "questions to the planner", "Wait for their answers.")
+        self._open = ConcurrencyLimit(OPEN_AT_ONCE, "questions to the planner", "Wait for their answers.")
         self._left: dict[str, tuple[float, float]] = {}  # seconds, as of when
 
     @asynccontextmanager

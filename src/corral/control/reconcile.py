@@ -13,12 +13,12 @@ from functools import partial
 import structlog
 from sqlalchemy import update
 
-from corral.control.apart import Apart, is_of_one
 from corral.control.departures import note_gone
 from corral.control.errands import Errands
+from corral.control.first_observation import note_observed
+from corral.control.isolation import Apart, is_of_one
 from corral.control.loop import Done, Loop, MayLead
-from corral.control.observed import note_observed
-from corral.control.recording import Kind, Sent, Todo, note_checkpoints, record, split_run
+from corral.control.observations import EngineCommands, Kind, Sent, note_checkpoints, record, split_run
 from corral.control.term import Term
 from corral.control.troubles import Key, Troubles
 from corral.core.failures import in_words
@@ -137,7 +137,7 @@ class Reconciler:
 
     async def _write_down(
         self, term: Term, observed: Observation, said: Sequence[Message], sent: Sent
-    ) -> Todo:
+    ) -> EngineCommands:
         now = self._clock()
         known = (term, observed, said, self._read_time(), sent, self._troubles.resting(now))
         try:
@@ -159,7 +159,7 @@ class Reconciler:
         self._clear_troubles(todo, {*failed, *known[-1]})
         return todo
 
-    def _clear_troubles(self, todo: Todo, still: Collection[Key]) -> None:
+    def _clear_troubles(self, todo: EngineCommands, still: Collection[Key]) -> None:
         """What was tried and went well, and what nobody wants any more. Errands say how they went."""
         wanted = {
             Step.START: todo.starts.keys(),
@@ -171,7 +171,7 @@ class Reconciler:
             if step in wanted and workload_id not in wanted[step] and (workload_id, step) not in still:
                 self._troubles.over(workload_id, step)
 
-    def _tell(self, term: Term, todo: Todo) -> None:
+    def _tell(self, term: Term, todo: EngineCommands) -> None:
         term.check_deadline()
         begin = self._errands.begin
         for name, starts in todo.starts.items():
@@ -267,7 +267,7 @@ class Reconciler:
         skipped: Mapping[Key, str],
         *,
         careful: bool,
-    ) -> tuple[Todo, Mapping[Key, Exception], Mapping[str, str | None]]:
+    ) -> tuple[EngineCommands, Mapping[Key, Exception], Mapping[str, str | None]]:
         term.check(transaction)
         apart = Apart(skipped, careful)
         kept: dict[str, str | None] = {}

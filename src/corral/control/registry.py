@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import structlog
 
 from corral.control.loop import Done, Loop
+from corral.control.observations import Kind
 from corral.control.prober import ZoneProber
 from corral.control.reconcile import Listener
-from corral.control.recording import Kind
 from corral.control.running import running
 from corral.control.schedule import Scheduler
 from corral.control.term import Term

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from corral.control.recording import split_run
+from corral.control.observations import split_run
 from corral.engines.reports import Message, MessageKind
 from corral.store.database import Transaction
 from corral.usage.clock import moment_of

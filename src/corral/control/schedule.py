@@ -9,12 +9,12 @@ from dataclasses import asdict, replace
 import structlog
 
 from corral.control import feed
-from corral.control.apart import Apart, is_of_one
 from corral.control.commit import Committed, commit
 from corral.control.culprits import find_culprits, trial_of
-from corral.control.feed import Fed, Known
+from corral.control.feed import Known, PlannerFeed
+from corral.control.first_observation import was_observed
+from corral.control.isolation import Apart, is_of_one
 from corral.control.loop import Done, Loop, MayLead
-from corral.control.observed import was_observed
 from corral.control.planner import Planner, PlannerGoneError, PlannerRefusedError
 from corral.control.term import Term
 from corral.control.troubles import USUAL, Key, Rest, Troubles
@@ -206,12 +206,12 @@ class Scheduler:
                 "The planner ends again and again, and no workload is the cause.", "See the log."
             )
 
-    async def _read_everything(self) -> Fed:
+    async def _read_everything(self) -> PlannerFeed:
         fed = await self._database.scan(feed.read_everything, self._zone_id, self._resting())
         self._note_unread(fed)
         return fed
 
-    async def _tell(self) -> Fed:
+    async def _tell(self) -> PlannerFeed:
         if self._known is None or not self.planner.is_alive:
             fed = await self._read_everything()
         else:
@@ -230,7 +230,7 @@ class Scheduler:
         resting = self._troubles.resting(self._clock())
         return frozenset(workload_id for workload_id, step in resting if step is Step.PLAN)
 
-    def _note_unread(self, fed: Fed) -> None:
+    def _note_unread(self, fed: PlannerFeed) -> None:
         for name, error in fed.failed.items():
             self._fails(name, Step.PLAN, unread_in_words(error))
             log.error("a workload cannot be planned; it is left out", workload=name, exc_info=error)
@@ -248,7 +248,7 @@ class Scheduler:
         term.check(transaction)
         replace_all(transaction, self._zone_id, troubles, OF_PLANNING)
 
-    def _with_holds(self, fed: Fed) -> Fed:
+    def _with_holds(self, fed: PlannerFeed) -> PlannerFeed:
         """With what is kept for those that something was taken for, where anybody could be in their way."""
         holds = self._taken.holds(fed.known.waiting)
         if isinstance(fed.message, Load):

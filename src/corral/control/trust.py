@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import func, select
 
-from corral.control.recording import Kind
+from corral.control.observations import Kind
 from corral.core.refusals import Forbidden
 from corral.engines.tasks import Task
 from corral.identity.tables import user

@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 from corral.api.callers import Caller
 from corral.control.loop import Loop
 from corral.control.meter import Meter
+from corral.control.observations import Kind
 from corral.control.planner import Planner
 from corral.control.prober import ZoneProber
 from corral.control.reconcile import Listener, Reconciler
-from corral.control.recording import Kind
 from corral.control.running import running
 from corral.control.schedule import Scheduler
 from corral.control.trust import OnlyOnePerson

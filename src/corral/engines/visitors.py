@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from corral.core.places import Places
+from corral.core.concurrency import ConcurrencyLimit
 
 _WHO = "The owner of this work has"
 
@@ -23,12 +23,12 @@ class Visitors:
     """What is open in the work of each person."""
 
     def __init__(self, bounds: Bounds) -> None:
-        self.dials = Places(
+        self.dials = ConcurrencyLimit(
             bounds.dials, "connections to ports of work", "Close some of them, then try again.", who=_WHO
         )
-        self.sessions = Places(
+        self.sessions = ConcurrencyLimit(
             bounds.sessions, "commands in running work", "Leave some of them, then try again.", who=_WHO
         )
-        self.streams = Places(
+        self.streams = ConcurrencyLimit(
             bounds.streams, "streams of output", "Stop following some of them, then try again.", who=_WHO
         )

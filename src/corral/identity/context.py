@@ -8,9 +8,9 @@ from fastapi import Depends, Request
 from corral.api.mail import Mailer
 from corral.identity.access import Access
 from corral.identity.devices import Devices
-from corral.identity.followers import OrganisationFollower
 from corral.identity.lane import Lane
 from corral.identity.login import SessionRules
+from corral.identity.organisation_hooks import OrganisationHooks
 from corral.identity.passwords import Passwords
 from corral.identity.providers import LoginProvider
 from corral.identity.user_hooks import UserHook
@@ -29,7 +29,7 @@ class Identity:
     token_max_days: int
     devices: Devices
     lane: Lane
-    followers: tuple[OrganisationFollower, ...] = ()
+    organisation_hooks: tuple[OrganisationHooks, ...] = ()
     user_hooks: tuple[UserHook, ...] = ()
 
 

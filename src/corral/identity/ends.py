@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from corral.api.callers import Authority, Caller, held_until
 from corral.core.permissions import Permission
 from corral.core.refusals import Forbidden, Invalid
-from corral.identity.lookups import Node, RoleFacts
+from corral.identity.lookups import Organisation, RoleFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def in_words(at: datetime) -> str:
 
 
 def end_of_role(
-    caller: Caller, wanted: RoleFacts, node: Node, asked: datetime | None = None, field: str = ""
+    caller: Caller, wanted: RoleFacts, node: Organisation, asked: datetime | None = None, field: str = ""
 ) -> End:
     """When a role ends that the caller gives on `node`. That they may give it was checked before."""
     own = caller.until(wanted.permissions, node.path)
@@ -49,7 +49,7 @@ def end_of_role(
 
 
 def end_of_offer(
-    caller: Caller, wanted: RoleFacts, node: Node, now: datetime, hours: int, *, asked: bool
+    caller: Caller, wanted: RoleFacts, node: Organisation, now: datetime, hours: int, *, asked: bool
 ) -> End:
     """How long an invitation or join code works: no longer than its maker may make it."""
     own = caller.until({*wanted.permissions, Permission.PEOPLE_INVITE}, node.path)

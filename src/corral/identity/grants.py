@@ -16,7 +16,7 @@ from corral.events.record import publish
 from corral.identity.directory import get_user
 from corral.identity.ends import end_of_role
 from corral.identity.lookups import (
-    Node,
+    Organisation,
     RoleFacts,
     check_grantable,
     find_node,
@@ -102,7 +102,7 @@ def take_role(transaction: Transaction, caller: Caller, user_id: str, grant_id: 
     user_changed(transaction, user_id, bump(transaction, user_id))
 
 
-def add_membership(transaction: Transaction, user_id: str, node: Node) -> bool:
+def add_membership(transaction: Transaction, user_id: str, node: Organisation) -> bool:
     """Whether the person was not a member before."""
     found = transaction.scalar(
         select(membership.c.user_id).where(
@@ -117,7 +117,7 @@ def add_membership(transaction: Transaction, user_id: str, node: Node) -> bool:
 
 
 def add_grant(
-    transaction: Transaction, user_id: str, wanted: RoleFacts, node: Node, expires_at: datetime | None
+    transaction: Transaction, user_id: str, wanted: RoleFacts, node: Organisation, expires_at: datetime | None
 ) -> bool:
     """Whether the person did not have the role there before; one that has ended is replaced."""
     same = (
@@ -141,7 +141,7 @@ def add_grant(
     return found is None
 
 
-def admit(transaction: Transaction, caller: Caller, person: AnyRow, node: Node) -> bool:
+def admit(transaction: Transaction, caller: Caller, person: AnyRow, node: Organisation) -> bool:
     """Whether the person becomes a member: the one way in that is not their own doing.
 
     Seeing someone is not enough to draw them in, for who manages the people of `node` could steer them next.
@@ -199,7 +199,9 @@ def user_changed(transaction: Transaction, user_id: str, generation: int, also: 
     transaction.hint(IDENTITY)
 
 
-def _take(transaction: Transaction, caller: Caller, person: AnyRow, grant: AnyRow, node: Node) -> None:
+def _take(
+    transaction: Transaction, caller: Caller, person: AnyRow, grant: AnyRow, node: Organisation
+) -> None:
     wanted = find_role(transaction, caller, grant.role_id)
     check_grantable(caller, wanted, node)
     if wanted.key == "super_administrator" and node.parent_id is None and person.state == "active":

@@ -17,7 +17,7 @@ from corral.identity.ends import End, end_of_role
 from corral.identity.grants import add_grant, admit, bump, user_changed
 from corral.identity.login import SessionRules, link_row, make_login_link
 from corral.identity.lookups import (
-    Node,
+    Organisation,
     RoleFacts,
     check_grantable,
     find_node,
@@ -105,7 +105,7 @@ class _Standing:
 
 
 def _standing(
-    transaction: Transaction, caller: Caller, known: Mapping[str, str], node: Node, role: RoleFacts
+    transaction: Transaction, caller: Caller, known: Mapping[str, str], node: Organisation, role: RoleFacts
 ) -> _Standing:
     def those(column: ColumnElement[str], *conditions: ColumnElement[bool]) -> frozenset[str]:
         statement = select(column).where(any_of(column, "ids"), *conditions)
@@ -123,7 +123,7 @@ def _standing(
 
 
 def _outcome(
-    caller: Caller, row: ImportRow, user_id: str | None, standing: _Standing, node: Node
+    caller: Caller, row: ImportRow, user_id: str | None, standing: _Standing, node: Organisation
 ) -> ImportedRow:
     problems = list(row.problems)
     result: str = "create"
@@ -151,7 +151,7 @@ def _outcome(
 
 
 def _add(
-    transaction: Transaction, caller: Caller, user_id: str, node: Node, role: RoleFacts, end: End
+    transaction: Transaction, caller: Caller, user_id: str, node: Organisation, role: RoleFacts, end: End
 ) -> None:
     person = find_user(transaction, caller, user_id)
     admit(transaction, caller, person, node)
@@ -166,7 +166,7 @@ def _create(
     transaction: Transaction,
     caller: Caller,
     rows: list[ImportRow],
-    node: Node,
+    node: Organisation,
     role: RoleFacts,
     end: End,
     lifetime: timedelta,
@@ -217,6 +217,6 @@ def _create(
     return links
 
 
-def _told(name: str, node: Node, role: RoleFacts, end: End) -> dict[str, str]:
+def _told(name: str, node: Organisation, role: RoleFacts, end: End) -> dict[str, str]:
     told = {"name": name, "organisation": node.name, "role": role.name, "by": "import"}
     return told if end.at is None else {**told, "role_expires_at": end.at.isoformat()}

@@ -22,7 +22,7 @@ from corral.identity.ends import End, end_of_offer, end_of_role, outlasts
 from corral.identity.grants import add_grant, add_membership, bump, user_changed
 from corral.identity.login import SessionRules, SignedIn, open_session
 from corral.identity.lookups import (
-    Node,
+    Organisation,
     RoleFacts,
     authorities_of,
     check_grantable,
@@ -254,7 +254,9 @@ def join_as_member(transaction: Transaction, caller: Caller, code: str) -> User:
     return get_user(transaction, caller, caller.user_id)
 
 
-def _offer(transaction: Transaction, caller: Caller, node_id: str, role_id: str) -> tuple[Node, RoleFacts]:
+def _offer(
+    transaction: Transaction, caller: Caller, node_id: str, role_id: str
+) -> tuple[Organisation, RoleFacts]:
     node = find_node(transaction, caller, node_id, Permission.PEOPLE_INVITE)
     wanted = find_role(transaction, caller, role_id)
     check_grantable(caller, wanted, node)
@@ -265,7 +267,11 @@ def _offer(transaction: Transaction, caller: Caller, node_id: str, role_id: str)
 
 
 def _works(
-    transaction: Transaction, caller: Caller, wanted: RoleFacts, node: Node, new: NewInvitation | NewJoinCode
+    transaction: Transaction,
+    caller: Caller,
+    wanted: RoleFacts,
+    node: Organisation,
+    new: NewInvitation | NewJoinCode,
 ) -> End:
     asked = "expires_in_hours" in new.model_fields_set
     return end_of_offer(caller, wanted, node, transaction.now, new.expires_in_hours, asked=asked)
@@ -275,14 +281,14 @@ def _notice(given: End, works: End) -> str | None:
     return " ".join(one.notice for one in (given, works) if one.notice is not None) or None
 
 
-def _given(node: Node, wanted: RoleFacts, end: End) -> dict[str, str]:
+def _given(node: Organisation, wanted: RoleFacts, end: End) -> dict[str, str]:
     told = {"organisation": node.name, "role": wanted.name}
     return told if end.at is None else {**told, "role_expires_at": end.at.isoformat()}
 
 
 def _still_offered(
     transaction: Transaction, row: AnyRow, maker_id: str, gone: str
-) -> tuple[Node, RoleFacts, End]:
+) -> tuple[Organisation, RoleFacts, End]:
     """What was offered and until when, if whoever offered it could still offer it now."""
     maker = transaction.first(select(user.c.name, user.c.state).where(user.c.id == maker_id))
     if maker is None or maker.state != "active":
@@ -290,7 +296,9 @@ def _still_offered(
     caller = _as(transaction, maker_id, maker.name, Origin("", ""))
     if not caller.may(Permission.PEOPLE_INVITE, row.path):
         raise NotFound(gone, ASK_AGAIN)
-    node = Node(row.organisation_id, row.parent_id, row.organisation_name, row.path, row.node_generation)
+    node = Organisation(
+        row.organisation_id, row.parent_id, row.organisation_name, row.path, row.node_generation
+    )
     wanted = find_role(transaction, caller, row.role_id)
     if wanted.permissions - caller.permissions_on(row.path):
         raise NotFound(gone, ASK_AGAIN)
@@ -306,7 +314,7 @@ def _new_person(
     new: NewAccount,
     mail: str | None,
     hashed: str,
-    node: Node,
+    node: Organisation,
     wanted: RoleFacts,
     end: End,
 ) -> str:
@@ -323,7 +331,7 @@ def _sign_in(transaction: Transaction, user_id: str, origin: Origin, rules: Sess
     return open_session(transaction, person, "local", origin, rules)
 
 
-def _take_seat(transaction: Transaction, row: AnyRow, node: Node) -> None:
+def _take_seat(transaction: Transaction, row: AnyRow, node: Organisation) -> None:
     # Guarded by itself and by the table's check, whatever the isolation: never more people than seats.
     taken = transaction.run(
         update(join_code)
@@ -365,11 +373,11 @@ def _scopes(transaction: Transaction, caller: Caller, organisation_id: str | Non
     return [find_node(transaction, caller, organisation_id, Permission.PEOPLE_READ).path]
 
 
-def _subject(kind: str, identifier: str, node: Node) -> Subject:
+def _subject(kind: str, identifier: str, node: Organisation) -> Subject:
     return Subject(kind, identifier, node.name, node.path)
 
 
-def _changed(transaction: Transaction, kind: str, identifier: str, node: Node) -> None:
+def _changed(transaction: Transaction, kind: str, identifier: str, node: Organisation) -> None:
     publish(transaction, kind, identifier, 1, scope=node.path)
     transaction.hint(IDENTITY)
 

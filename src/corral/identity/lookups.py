@@ -21,7 +21,7 @@ NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class Organisation:
     """An organisation, as decisions need it."""
 
     id: str
@@ -62,13 +62,13 @@ def held_at(at: Any) -> ColumnElement[bool]:
     return or_(role_grant.c.expires_at.is_(None), role_grant.c.expires_at > at)
 
 
-def root_of(transaction: Transaction) -> Node:
+def root_of(transaction: Transaction) -> Organisation:
     row = transaction.first(_NODES.where(organisation.c.parent_id.is_(None)))
     assert row is not None, "the root organisation is made at the first start"
-    return Node(*row)
+    return Organisation(*row)
 
 
-def find_node(transaction: Transaction, caller: Caller, node_id: str, permission: Permission) -> Node:
+def find_node(transaction: Transaction, caller: Caller, node_id: str, permission: Permission) -> Organisation:
     """The organisation, if the caller has `permission` on it; one they cannot see is not found."""
     row = transaction.first(_NODES.where(organisation.c.id == node_id))
     if row is None or not any(contains(one.path, row.path) for one in caller.authorities):
@@ -76,7 +76,7 @@ def find_node(transaction: Transaction, caller: Caller, node_id: str, permission
             f"There is no organisation {node_id} that you may see.",
             "List the organisations to find its id.",
         )
-    node = Node(*row)
+    node = Organisation(*row)
     caller.require(permission, node.path, node.name)
     return node
 
@@ -99,7 +99,7 @@ def sees_role(caller: Caller, role_path: str) -> bool:
     return any(contains(one.path, role_path) or contains(role_path, one.path) for one in caller.authorities)
 
 
-def check_grantable(caller: Caller, wanted: RoleFacts, node: Node) -> None:
+def check_grantable(caller: Caller, wanted: RoleFacts, node: Organisation) -> None:
     """Whether the caller may give (or take) this role on this organisation."""
     if not contains(wanted.organisation_path, node.path):
         raise Forbidden(

@@ -14,22 +14,22 @@ from corral.core.refusals import Conflict, Forbidden, Invalid
 from corral.core.scopes import ancestors, child_path, contains
 from corral.core.text import name_key
 from corral.events.record import publish
+from corral.identity import models
 from corral.identity.ends import in_words, outlasts
-from corral.identity.followers import OrganisationFollower
-from corral.identity.lookups import Node, find_node, held_at, in_subtrees
+from corral.identity.lookups import Organisation, find_node, held_at, in_subtrees
 from corral.identity.models import (
     NewOrganisation,
-    Organisation,
     OrganisationChange,
     Organisations,
 )
+from corral.identity.organisation_hooks import OrganisationHooks
 from corral.identity.rules import effective
 from corral.identity.tables import invitation, join_code, membership, organisation, role, role_grant
 from corral.store.database import AnyRow, Transaction
 
 MOST_LEVELS = 20
 
-Followers = Sequence[OrganisationFollower]
+Hooks = Sequence[OrganisationHooks]
 
 
 def list_organisations(transaction: Transaction, caller: Caller) -> Organisations:
@@ -52,22 +52,22 @@ def list_organisations(transaction: Transaction, caller: Caller) -> Organisation
     return Organisations(items=sorted(visible, key=lambda one: [(names[i], i) for i in one.path]))
 
 
-def get_organisation(transaction: Transaction, caller: Caller, node_id: str) -> Organisation:
+def get_organisation(transaction: Transaction, caller: Caller, node_id: str) -> models.Organisation:
     find_node(transaction, caller, node_id, Permission.ORGANISATIONS_READ)
     found = [one for one in list_organisations(transaction, caller).items if one.id == node_id]
     return found[0]
 
 
 def create_organisation(
-    transaction: Transaction, caller: Caller, new: NewOrganisation, followers: Followers = ()
-) -> Organisation:
+    transaction: Transaction, caller: Caller, new: NewOrganisation, hooks: Hooks = ()
+) -> models.Organisation:
     parent = find_node(transaction, caller, new.parent_id, Permission.ORGANISATIONS_MANAGE)
     if len(ancestors(parent.path)) >= MOST_LEVELS:
         raise Invalid.field(
             "body.parent_id", f"The tree has at most {MOST_LEVELS} levels.", "Choose a parent further up."
         )
     node_id = new_id(Kind.ORGANISATION, transaction.now)
-    node = Node(node_id, parent.id, new.name, child_path(parent.path, node_id), 1)
+    node = Organisation(node_id, parent.id, new.name, child_path(parent.path, node_id), 1)
     _refuse_double_name(transaction, parent.id, new.name)
     transaction.run(
         insert(organisation).values(
@@ -82,8 +82,8 @@ def create_organisation(
     )
     record(transaction, caller, "organisation.create", node.subject, after={"name": new.name})
     _changed(transaction, node, 1)
-    for follower in followers:
-        follower.created(transaction, node)
+    for hook in hooks:
+        hook.created(transaction, node)
     return get_organisation(transaction, caller, node.id)
 
 
@@ -93,8 +93,8 @@ def change_organisation(
     node_id: str,
     change: OrganisationChange,
     expected: Expected,
-    followers: Followers = (),
-) -> Organisation:
+    hooks: Hooks = (),
+) -> models.Organisation:
     node = find_node(transaction, caller, node_id, Permission.ORGANISATIONS_MANAGE)
     expected.check(node.generation)
     wanted = change.given()
@@ -114,7 +114,7 @@ def change_organisation(
     )
     if path != node.path:
         _move(transaction, node.path, path)
-    moved = Node(node.id, parent_id, name, path, node.generation + 1)
+    moved = Organisation(node.id, parent_id, name, path, node.generation + 1)
     record(
         transaction,
         caller,
@@ -126,13 +126,13 @@ def change_organisation(
     _changed(transaction, moved, moved.generation)
     if path != node.path:
         _changed(transaction, node, moved.generation)  # those it left see that it is gone
-        for follower in followers:
-            follower.moved(transaction, moved)
+        for hook in hooks:
+            hook.moved(transaction, moved)
     return get_organisation(transaction, caller, node.id)
 
 
 def delete_organisation(
-    transaction: Transaction, caller: Caller, node_id: str, expected: Expected, followers: Followers = ()
+    transaction: Transaction, caller: Caller, node_id: str, expected: Expected, hooks: Hooks = ()
 ) -> None:
     """Deletes an empty organisation; what is in it must be moved or deleted first."""
     node = find_node(transaction, caller, node_id, Permission.ORGANISATIONS_MANAGE)
@@ -152,20 +152,20 @@ def delete_organisation(
         for what, (table, column) in contents.items()
         if (count := transaction.scalar(select(func.count()).select_from(table).where(column == node.id)))
     }
-    for follower in followers:
-        left.update(follower.contents(transaction, node))
+    for hook in hooks:
+        left.update(hook.contents(transaction, node))
     if left:
         listed = ", ".join(f"{count} {what}" for what, count in left.items())
         raise Conflict(f"{node.name} still has {listed}.", "Move or delete them first.")
-    for follower in followers:
-        follower.deleted(transaction, node)
+    for hook in hooks:
+        hook.deleted(transaction, node)
     transaction.run(delete(organisation).where(organisation.c.id == node.id))
     record(transaction, caller, "organisation.delete", node.subject, before={"name": node.name})
     _changed(transaction, node, node.generation + 1)
 
 
-def _organisation(row: AnyRow, names: dict[str, str]) -> Organisation:
-    return Organisation(
+def _organisation(row: AnyRow, names: dict[str, str]) -> models.Organisation:
+    return models.Organisation(
         id=row.id,
         parent_id=row.parent_id if row.parent_id in names else None,
         name=row.name,
@@ -176,7 +176,7 @@ def _organisation(row: AnyRow, names: dict[str, str]) -> Organisation:
     )
 
 
-def _new_parent(transaction: Transaction, caller: Caller, node: Node, parent_id: str) -> Node:
+def _new_parent(transaction: Transaction, caller: Caller, node: Organisation, parent_id: str) -> Organisation:
     if node.parent_id is None:
         raise Conflict("The root organisation cannot be moved.", "Move the ones below it.")
     parent = find_node(transaction, caller, parent_id, Permission.ORGANISATIONS_MANAGE)
@@ -198,7 +198,9 @@ def _new_parent(transaction: Transaction, caller: Caller, node: Node, parent_id:
     return parent
 
 
-def _refuse_gain_by_move(transaction: Transaction, caller: Caller, node: Node, parent: Node) -> None:
+def _refuse_gain_by_move(
+    transaction: Transaction, caller: Caller, node: Organisation, parent: Organisation
+) -> None:
     """A move gives everyone with a role on the new parents authority below: so the mover must hold it all."""
     gained_from = [one for one in ancestors(parent.path) if one not in ancestors(node.path)]
     gained = transaction.rows(
@@ -218,7 +220,7 @@ def _refuse_gain_by_move(transaction: Transaction, caller: Caller, node: Node, p
             )
 
 
-def _refuse_foreign_roles(transaction: Transaction, node: Node, parent: Node) -> None:
+def _refuse_foreign_roles(transaction: Transaction, node: Organisation, parent: Organisation) -> None:
     """Roles of the old parents must not go along: their owners would still steer what they allow."""
     stays = {*ancestors(node.path)[:-1]} - {*ancestors(parent.path)}
     for table in (role_grant, invitation, join_code):
@@ -257,6 +259,6 @@ def _refuse_double_name(transaction: Transaction, parent_id: str, name: str, but
         )
 
 
-def _changed(transaction: Transaction, node: Node, generation: int) -> None:
+def _changed(transaction: Transaction, node: Organisation, generation: int) -> None:
     publish(transaction, "organisation", node.id, generation, scope=node.path)
     transaction.hint(IDENTITY)

@@ -9,7 +9,7 @@ from corral.core.refusals import Forbidden
 from corral.identity.accounts import write_password
 from corral.identity.bootstrap import ROOT_NAME, first_password_pending
 from corral.identity.grants import add_grant, add_membership, user_changed
-from corral.identity.lookups import Node, held_at, role_by_key, root_of, user_subject
+from corral.identity.lookups import Organisation, held_at, role_by_key, root_of, user_subject
 from corral.identity.tables import invitation, join_code, organisation, role_grant, user
 from corral.identity.users import add_user
 from corral.platform.models import Checklist, ChecklistItem, SignedUp, SignUp
@@ -34,7 +34,7 @@ def sign_up(transaction: Transaction, wanted: SignUp, hashed: str, origin: Origi
     settings = read_registration(transaction)
     row = transaction.first(select(organisation).where(organisation.c.id == settings.organisation_id))
     assert row is not None, "sign-up is off where its organisation is gone"
-    node = Node(row.id, row.parent_id, row.name, row.path, row.generation)
+    node = Organisation(row.id, row.parent_id, row.name, row.path, row.generation)
     user_id = add_user(
         transaction, name=wanted.name, display_name=wanted.display_name, mail=wanted.mail, state="pending"
     )

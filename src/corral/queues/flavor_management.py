@@ -14,13 +14,13 @@ from corral.api.problems import conflict
 from corral.api.versions import Expected
 from corral.audit.record import Subject, record
 from corral.core.ids import Kind, new_id
-from corral.core.nodes import Node as Machine
+from corral.core.nodes import Node
 from corral.core.permissions import Permission
 from corral.core.refusals import NotFound
 from corral.core.scopes import contains
 from corral.core.workloads import Request
 from corral.events.record import publish
-from corral.identity.lookups import Node, find_node, root_of
+from corral.identity.lookups import Organisation, find_node, root_of
 from corral.identity.tables import organisation
 from corral.queues.flavor_rules import settled_mode, size_of
 from corral.queues.flavors import facts_of
@@ -150,12 +150,12 @@ def delete_flavor(transaction: Transaction, caller: Caller, flavor_id: str, expe
     publish(transaction, FLAVOR, flavor_id, found.generation + 1)
 
 
-def _allowed(transaction: Transaction, caller: Caller, organisation_ids: Iterable[str]) -> list[Node]:
+def _allowed(transaction: Transaction, caller: Caller, organisation_ids: Iterable[str]) -> list[Organisation]:
     wanted = dict.fromkeys(organisation_ids)
     return [find_node(transaction, caller, one, Permission.FLAVORS_MANAGE) for one in wanted]
 
 
-def _require_all(transaction: Transaction, caller: Caller, flavor_id: str) -> list[Node]:
+def _require_all(transaction: Transaction, caller: Caller, flavor_id: str) -> list[Organisation]:
     """That the caller may manage flavors wherever this one is used."""
     given = _places(transaction).get(flavor_id, [])
     root = root_of(transaction)
@@ -163,10 +163,10 @@ def _require_all(transaction: Transaction, caller: Caller, flavor_id: str) -> li
         caller.require(Permission.FLAVORS_MANAGE, place.path, "every organisation that may use the flavor")
     if not given:
         caller.require(Permission.FLAVORS_MANAGE, root.path, root.name)
-    return [Node(place.id, None, place.name, place.path, 0) for place in given]
+    return [Organisation(place.id, None, place.name, place.path, 0) for place in given]
 
 
-def _give(transaction: Transaction, flavor_id: str, nodes: Iterable[Node]) -> None:
+def _give(transaction: Transaction, flavor_id: str, nodes: Iterable[Organisation]) -> None:
     given = flavor_organisation
     transaction.run(delete(given).where(given.c.flavor_id == flavor_id))
     rows = [{"flavor_id": flavor_id, "organisation_id": node.id} for node in nodes]
@@ -208,7 +208,7 @@ def _order(one: Flavor) -> tuple[object, ...]:
     return one.lack is not None, *size_of(one.gpu), one.cpu_milli, one.name
 
 
-def _lack(row: AnyRow, nodes: Sequence[Machine]) -> FlavorLack | None:
+def _lack(row: AnyRow, nodes: Sequence[Node]) -> FlavorLack | None:
     facts = facts_of(row)
     lack = lack_of_one(Request(facts.cpu_milli, facts.memory_mib, facts.devices), nodes)
     if lack is None:
@@ -223,7 +223,9 @@ def _lack(row: AnyRow, nodes: Sequence[Machine]) -> FlavorLack | None:
     )
 
 
-def _flavor(row: AnyRow, caller: Caller, given: list[_Place], root: Node, nodes: Sequence[Machine]) -> Flavor:
+def _flavor(
+    row: AnyRow, caller: Caller, given: list[_Place], root: Organisation, nodes: Sequence[Node]
+) -> Flavor:
     gpu = None
     if row.gpu_count:
         gpu = FlavorGpu(
@@ -262,7 +264,7 @@ def _told(one: Flavor) -> JsonObject:
     return {**told, "organisations": [place.name for place in one.organisations]}
 
 
-def _subject(transaction: Transaction, one: Flavor, nodes: list[Node]) -> Subject:
+def _subject(transaction: Transaction, one: Flavor, nodes: list[Organisation]) -> Subject:
     """In the log of the one organisation that may use it, or of all."""
     path = nodes[0].path if len(nodes) == 1 else root_of(transaction).path
     return Subject("flavor", one.id, one.name, path)

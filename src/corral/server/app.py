@@ -17,14 +17,14 @@ from corral.api import metrics
 from corral.api.problems import install_problem_handlers
 from corral.audit.routes import router as audit_router
 from corral.control.chores import chores_loop, flush_loop
-from corral.control.counted import Counted
+from corral.control.observations import Kind
 from corral.control.purge import Keeping
-from corral.control.recording import Kind
 from corral.control.registry import Equipment, OpenEngine, ZoneRegistry
 from corral.control.reports import keep_reports
 from corral.control.running import running
 from corral.control.samples import samples_loop
 from corral.control.sweep import sweep_loop
+from corral.control.zone_metrics import Counted
 from corral.events.feed import EventFeed
 from corral.events.routes import router as events_router
 from corral.identity.access import Access
@@ -41,7 +41,7 @@ from corral.platform.models import MachineFacts
 from corral.platform.routes import Installation
 from corral.platform.routes import router as platform_router
 from corral.queues.deletion_hooks import QueuesOfPeople, QuotasOfPools
-from corral.queues.following import QueuesFollow
+from corral.queues.organisation_hooks import QueueOrganisationHooks
 from corral.queues.routes import router as queues_router
 from corral.server.console_files import CONTENT_SECURITY_POLICY, install_console
 from corral.server.front import Front
@@ -72,13 +72,13 @@ from corral.usage.samples.sampler import Samples, open_samples
 from corral.workloads.deletion_hooks import WorkOfPeople, WorkOfPools
 from corral.workloads.entering import connection_places, session_places
 from corral.workloads.entering import routes as entering_routes
-from corral.workloads.following import WorkloadsFollow
 from corral.workloads.masker import Masker
+from corral.workloads.organisation_hooks import WorkloadOrganisationHooks
 from corral.workloads.output_routes import log_places
 from corral.workloads.output_routes import router as output_router
 from corral.workloads.routes import router as workloads_router
-from corral.workloads.sight import find as find_workload
 from corral.workloads.use import names_in_zone, use_of_queues
+from corral.workloads.visibility import find as find_workload
 from corral.zones.routes import router as zones_router
 from corral.zones.zones import Zone
 
@@ -138,7 +138,7 @@ def create_app(parts: Parts) -> FastAPI:
         token_max_days=settings.token_max_days,
         devices=Devices(parts.keyring, cookie.replace("_session", "_device")),
         lane=Lane(),
-        followers=(WorkloadsFollow(), QueuesFollow()),
+        organisation_hooks=(WorkloadOrganisationHooks(), QueueOrganisationHooks()),
         user_hooks=(InputsOfPeople(), WorkOfPeople(), QueuesOfPeople()),
     )
     app.state.pool_hooks = (WorkOfPools(), QuotasOfPools())

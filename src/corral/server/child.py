@@ -40,7 +40,7 @@ from corral.identity.login import new_login_link
 from corral.identity.passwords import Passwords
 from corral.queues.service import ensure_organisation_queues
 from corral.server.app import Parts, create_app, trusted_proxies
-from corral.server.connections import Acceptor, Connection, Limits, Places
+from corral.server.connections import Acceptor, Connection, ConnectionSlots, Limits
 from corral.server.handover import take_over
 from corral.server.limits import open_files
 from corral.server.logs import set_up_logs
@@ -79,7 +79,7 @@ class Prepared:
 class _Server(uvicorn.Server):
     """Uvicorn that takes connections as we do, says when it serves, and leaves the signals to us."""
 
-    def __init__(self, config: uvicorn.Config, places: Places, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, places: ConnectionSlots, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._places = places
         self._ready = ready
@@ -176,7 +176,7 @@ async def _serve(
             )
             close_report()
 
-        places = Places(connection_limits(settings).within(open_files()), trusted_proxies(settings))
+        places = ConnectionSlots(connection_limits(settings).within(open_files()), trusted_proxies(settings))
         server = _Server(_uvicorn(app, tls), places, tell)
         _stop_with_parent(server, life_fd, app.state.stopping)
         await server.serve([listener])

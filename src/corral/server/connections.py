@@ -63,7 +63,7 @@ class Connection:
 
     __slots__ = ("address", "limits", "places", "speaker")
 
-    def __init__(self, places: "Places", address: str) -> None:
+    def __init__(self, places: "ConnectionSlots", address: str) -> None:
         self.places = places
         self.limits = places.limits
         self.address = address
@@ -81,7 +81,7 @@ class Connection:
         self.places.release(self)
 
 
-class Places:
+class ConnectionSlots:
     def __init__(self, limits: Limits, proxies: Sequence[Network] = ()) -> None:
         self.limits = limits
         self.open: set[Connection] = set()
@@ -155,7 +155,7 @@ class Acceptor:
     def __init__(
         self,
         listener: socket.socket,
-        places: Places,
+        places: ConnectionSlots,
         protocol: Callable[[Connection], asyncio.Protocol],
         tls: ssl.SSLContext | None,
     ) -> None:

@@ -10,7 +10,7 @@ from corral.api import metrics
 from corral.api.callers import Anyone, AnyToken, Caller, Origin, Requires
 from corral.api.models import Output
 from corral.api.once import Db
-from corral.control.counted import Counted
+from corral.control.zone_metrics import Counted
 from corral.core.permissions import Permission
 from corral.platform.service import require_system_reader
 from corral.server.openapi import describe

@@ -6,7 +6,7 @@ from corral.training import runtimes, secrets, uploads
 from corral.training.models import Preview, ReplicaPreview
 from corral.training.spec import TrainingSpec
 from corral.training.tasks import SET_AT_START, command_line, environment, own_environment
-from corral.workloads import finding, service
+from corral.workloads import queries, service
 from corral.workloads.models import WorkloadDetail
 from corral.workloads.spec import Resources
 from corral.workloads.zone_choice import ZoneChoice
@@ -19,14 +19,14 @@ def submit(
     workload_id = service.submit(transaction, caller, spec.kind, spec, chosen)
     if spec.upload_id is not None:
         uploads.use(transaction, workload_id, spec.upload_id)
-    return finding.get_new(transaction, caller, workload_id)
+    return queries.get_new(transaction, caller, workload_id)
 
 
 def preview(transaction: Transaction, caller: Caller, spec: TrainingSpec, chosen: ZoneChoice) -> Preview:
     """The command line and variables, exactly as they will be; nothing of it is kept."""
     spec = _check_given(transaction, caller, spec)
     node = service.home_of(transaction, caller, spec)
-    document = service.definite(transaction, caller, spec, node, chosen.zone.id)
+    document = service.resolve(transaction, caller, spec, node, chosen.zone.id)
     needs = Resources.model_validate(document["resources"])
     whole = spec.model_copy(update={"resources": needs, "flavor": None})
     masked = dict.fromkeys(spec.secrets, secrets.MASK)

@@ -12,7 +12,7 @@ from corral.training.secrets import SecretBox
 from corral.training.spec import TrainingSpec
 from corral.training.upload_files import UploadFiles
 from corral.workloads.simulation import simulation_of
-from corral.workloads.spec import lifted
+from corral.workloads.spec import upgrade
 
 # What the engine adds when it starts a replica: known only where and when it runs.
 SET_AT_START = (
@@ -66,7 +66,7 @@ class TrainingKind:
 
 
 def read_spec(row: AnyRow) -> TrainingSpec:
-    document = lifted(row.spec, row.spec_version)
+    document = upgrade(row.spec, row.spec_version)
     # What it needs was made definite at submission; which flavor that came from decides nothing now.
     return TrainingSpec.model_validate(
         {name: document[name] for name in TrainingSpec.model_fields if name in document} | {"flavor": None},

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from corral.core.places import Places
+from corral.core.concurrency import ConcurrencyLimit
 from corral.core.refusals import Malformed, TooLarge
 from corral.engines.archives.asking import check
 from corral.engines.archives.limits import USUAL, Archive, BadArchive, Contents, Form
@@ -55,7 +55,7 @@ class UploadFiles:
         self._directory = directory
         self.most_bytes = most_mib * 1024**2
         self.limits = USUAL
-        self.places = Places(
+        self.places = ConcurrencyLimit(
             _AT_A_TIME_EACH, "uploads", "Wait until one of them has arrived, then try again."
         )
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="upload")

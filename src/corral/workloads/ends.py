@@ -16,7 +16,7 @@ from sqlalchemy import Select, select
 from corral.store.database import AnyRow, Transaction
 from corral.store.piecewise import read_piecewise
 from corral.store.schema import any_of
-from corral.workloads.reasons import Because, Why
+from corral.workloads.reasons import StateCause, StateReason
 from corral.workloads.states import OVER
 from corral.workloads.tables import attempt, workload
 
@@ -24,13 +24,13 @@ log = structlog.get_logger(__name__)
 
 _BY_ITSELF = frozenset(
     {
-        Why.ENDED_WELL,
-        Why.SAID_DONE,
-        Why.EXITED,
-        Why.KILLED,
-        Why.OUT_OF_MEMORY,
-        Why.TIME_LIMIT,
-        Why.ASKED_TO_STOP,
+        StateCause.ENDED_WELL,
+        StateCause.SAID_DONE,
+        StateCause.EXITED,
+        StateCause.KILLED,
+        StateCause.OUT_OF_MEMORY,
+        StateCause.TIME_LIMIT,
+        StateCause.ASKED_TO_STOP,
     }
 )
 
@@ -107,7 +107,7 @@ def _end(row: AnyRow) -> WorkEnd | None:
 
 
 def _is_by_itself(row: AnyRow) -> bool:
-    return Because.from_dict(row.because).why in _BY_ITSELF
+    return StateReason.from_dict(row.because).why in _BY_ITSELF
 
 
 _w, _a = workload.c, attempt.c

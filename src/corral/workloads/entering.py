@@ -23,9 +23,9 @@ from corral.api.callers import Caller
 from corral.api.models import Input, storable
 from corral.api.sockets import GOING_AWAY, endpoint, tell, until_first
 from corral.api.standing import Check, while_allowed
+from corral.core.concurrency import ConcurrencyLimit
 from corral.core.json_text import read_json
 from corral.core.permissions import Permission
-from corral.core.places import Places
 from corral.core.refusals import Malformed
 from corral.engines.sessions import Session, Terminal
 from corral.store.database import Database
@@ -65,12 +65,12 @@ class Said(Input):
     terminal: Size | None = None
 
 
-def session_places() -> Places:
-    return Places(16, "commands in running work", "Leave some of them, then try again.")
+def session_places() -> ConcurrencyLimit:
+    return ConcurrencyLimit(16, "commands in running work", "Leave some of them, then try again.")
 
 
-def connection_places() -> Places:
-    return Places(128, "connections to running work", "Close some of them, then try again.")
+def connection_places() -> ConcurrencyLimit:
+    return ConcurrencyLimit(128, "connections to running work", "Close some of them, then try again.")
 
 
 async def execute(websocket: WebSocket, caller: Caller) -> None:

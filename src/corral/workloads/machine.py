@@ -19,7 +19,7 @@ from enum import StrEnum
 from typing import Any
 
 from corral.core.plans import Action, Entitlement
-from corral.workloads.reasons import Because, Why
+from corral.workloads.reasons import StateCause, StateReason
 from corral.workloads.states import LEAVING, OVER, UNPLACED, WAITING, State, Wanted
 
 MOST_LOSSES = 5
@@ -71,7 +71,7 @@ class Life:
     attempt: int = 0
     members: tuple[Member, ...] = ()
     fate: Fate | None = None
-    fate_because: Because | None = None
+    fate_because: StateReason | None = None
     retries: int = 0
     failures: int = 0
     losses: int = 0
@@ -180,7 +180,7 @@ Instruction = StartMembers | TellMembers
 @dataclass(frozen=True, slots=True)
 class Step:
     life: Life
-    because: Because | None = None
+    because: StateReason | None = None
     instructions: tuple[Instruction, ...] = field(default=())
 
 
@@ -232,33 +232,33 @@ def _granted(life: Life, event: Granted) -> Step:
     begun = replace(
         life, state=State.STARTING, attempt=life.attempt + 1, members=members, fate=None, fate_because=None
     )
-    return _step(begun, Because(Why.PLACED, {"nodes": ", ".join(sorted(set(event.nodes)))}))
+    return _step(begun, StateReason(StateCause.PLACED, {"nodes": ", ".join(sorted(set(event.nodes)))}))
 
 
 def _found_infeasible(life: Life, event: FoundInfeasible) -> Step:
     if not may_start(life):
         return Step(life, None, instructions_for(life))
-    return _step(replace(life, state=State.INFEASIBLE), Because(Why.INFEASIBLE, event.facts))
+    return _step(replace(life, state=State.INFEASIBLE), StateReason(StateCause.INFEASIBLE, event.facts))
 
 
 def _found_feasible(life: Life) -> Step:
     if life.state is not State.INFEASIBLE:
         return Step(life, None, instructions_for(life))
-    return _step(replace(life, state=State.QUEUED), Because(Why.FEASIBLE))
+    return _step(replace(life, state=State.QUEUED), StateReason(StateCause.FEASIBLE))
 
 
 def _asked(life: Life, event: Asked) -> Step:
     facts = {"by": event.by, "by_name": event.by_name}
     match event.wanted:
         case Wanted.STOP:
-            return _stop(life, Because(Why.ASKED_TO_STOP, facts))
+            return _stop(life, StateReason(StateCause.ASKED_TO_STOP, facts))
         case Wanted.SUSPEND:
-            return _suspend_by_hand(life, Because(Why.ASKED_TO_SUSPEND, facts))
+            return _suspend_by_hand(life, StateReason(StateCause.ASKED_TO_SUSPEND, facts))
         case Wanted.RUN:
-            return _resume(life, Because(Why.ASKED_TO_RESUME, facts))
+            return _resume(life, StateReason(StateCause.ASKED_TO_RESUME, facts))
 
 
-def _stop(life: Life, because: Because) -> Step:
+def _stop(life: Life, because: StateReason) -> Step:
     if life.state in OVER or life.fate is Fate.STOP:
         return Step(life, None, instructions_for(life))
     if life.state in UNPLACED:
@@ -266,7 +266,7 @@ def _stop(life: Life, because: Because) -> Step:
     return _leave(replace(life, wanted=Wanted.STOP), Fate.STOP, because)
 
 
-def _suspend_by_hand(life: Life, because: Because) -> Step:
+def _suspend_by_hand(life: Life, because: StateReason) -> Step:
     if life.state in OVER or life.wanted is not Wanted.RUN:
         return Step(life, None, instructions_for(life))
     held = replace(life, wanted=Wanted.SUSPEND)
@@ -278,7 +278,7 @@ def _suspend_by_hand(life: Life, because: Because) -> Step:
     return _leave(held, Fate.SUSPEND, because)
 
 
-def _resume(life: Life, because: Because) -> Step:
+def _resume(life: Life, because: StateReason) -> Step:
     """Suspended work goes on; work that was stopped or failed gets another chance in its old workspace."""
     if life.state in {State.SUCCEEDED, State.DELETED} or (
         life.wanted is Wanted.RUN and life.state is not State.FAILED
@@ -301,17 +301,19 @@ def _taken(life: Life, event: Taken) -> Step:
     facts = {"rule": event.rule.value, "for": event.for_workload, "for_name": event.for_name}
     if event.entitlement is not None:
         facts["entitlement"] = event.entitlement.value
-    return _leave(life, Fate.SUSPEND, Because(Why.TAKEN, facts))
+    return _leave(life, Fate.SUSPEND, StateReason(StateCause.TAKEN, facts))
 
 
 def _kept(life: Life) -> Step:
     taken = life.fate_because
-    if life.state is not State.SUSPENDING or life.told or taken is None or taken.why is not Why.TAKEN:
+    if life.state is not State.SUSPENDING or life.told or taken is None or taken.why is not StateCause.TAKEN:
         return Step(life, None, instructions_for(life))
     all_run = all(one.phase in {Phase.RUNNING, Phase.ENDED} for one in life.members)
     state = State.RUNNING if all_run else State.STARTING
     facts = {"for": taken.facts["for"], "for_name": taken.facts["for_name"]}
-    return _step(replace(life, state=state, fate=None, fate_because=None), Because(Why.KEPT, facts))
+    return _step(
+        replace(life, state=state, fate=None, fate_because=None), StateReason(StateCause.KEPT, facts)
+    )
 
 
 def _seen(life: Life, event: Seen) -> Step:
@@ -322,7 +324,7 @@ def _seen(life: Life, event: Seen) -> Step:
     if seen.state is State.STARTING and all(
         one.phase in {Phase.RUNNING, Phase.ENDED} for one in seen.members
     ):
-        return _step(replace(seen, state=State.RUNNING), Because(Why.ALL_RUN))
+        return _step(replace(seen, state=State.RUNNING), StateReason(StateCause.ALL_RUN))
     return Step(seen, None, instructions_for(seen))
 
 
@@ -338,12 +340,12 @@ def _ended(life: Life, event: Ended) -> Step:
         return _close(after)
     if after.fate is not None and after.state not in LEAVING:
         assert because is not None
-        told = Because(Why.MEMBER_ENDED, {"replica": event.number, "after": because.as_dict()})
+        told = StateReason(StateCause.MEMBER_ENDED, {"replica": event.number, "after": because.as_dict()})
         return _step(replace(after, state=State.STOPPING), told)
     return Step(after, None, instructions_for(after))
 
 
-def _doom(life: Life, event: Ended) -> tuple[Life, Because]:
+def _doom(life: Life, event: Ended) -> tuple[Life, StateReason]:
     """A replica that ended otherwise than well decides what becomes of the attempt."""
     because = why_ended(event, len(life.members))
     if event.end in {End.LOST, End.LEFT, End.REFUSED}:
@@ -356,24 +358,26 @@ def _doom(life: Life, event: Ended) -> tuple[Life, Because]:
         )
         number, most = life.failures, life.retries
     if again:
-        told = Because(Why.TRIES_AGAIN, {"after": because.as_dict(), "number": number, "most": most})
+        told = StateReason(
+            StateCause.TRIES_AGAIN, {"after": because.as_dict(), "number": number, "most": most}
+        )
         return replace(life, fate=Fate.TRY_AGAIN, fate_because=told), because
     return replace(life, fate=Fate.FAIL, fate_because=because), because
 
 
-def why_ended(event: Ended, of: int) -> Because:
+def why_ended(event: Ended, of: int) -> StateReason:
     facts = {"replica": event.number, "of": of, "detail": _telling(event)}
     if event.end in {End.LOST, End.LEFT}:
-        return Because(Why.LOST, facts)
+        return StateReason(StateCause.LOST, facts)
     if event.end is End.REFUSED:
-        return Because(Why.REFUSED, facts | {"detail": event.detail})
+        return StateReason(StateCause.REFUSED, facts | {"detail": event.detail})
     if event.timed_out:
-        return Because(Why.TIME_LIMIT, facts | {"time_limit_seconds": event.time_limit_seconds})
+        return StateReason(StateCause.TIME_LIMIT, facts | {"time_limit_seconds": event.time_limit_seconds})
     if event.out_of_memory:
-        return Because(Why.OUT_OF_MEMORY, facts | {"memory_mib": event.memory_mib})
+        return StateReason(StateCause.OUT_OF_MEMORY, facts | {"memory_mib": event.memory_mib})
     if event.signal is not None:
-        return Because(Why.KILLED, facts | {"signal": event.signal})
-    return Because(Why.EXITED, facts | {"exit_code": event.exit_code})
+        return StateReason(StateCause.KILLED, facts | {"signal": event.signal})
+    return StateReason(StateCause.EXITED, facts | {"exit_code": event.exit_code})
 
 
 def _telling(event: Ended) -> str | None:
@@ -386,9 +390,9 @@ def _close(life: Life) -> Step:
     """The last replica is gone."""
     over = replace(life, fate=None, fate_because=None, pause_seconds=0, told=False)
     if life.fate is None:
-        return _step(replace(over, state=State.SUCCEEDED), Because(Why.ENDED_WELL))
+        return _step(replace(over, state=State.SUCCEEDED), StateReason(StateCause.ENDED_WELL))
     if life.fate in {Fate.SUSPEND, Fate.STOP} and any(one.said_done for one in life.members):
-        return _step(replace(over, state=State.SUCCEEDED), Because(Why.SAID_DONE))
+        return _step(replace(over, state=State.SUCCEEDED), StateReason(StateCause.SAID_DONE))
     because = life.fate_because
     if life.wanted is Wanted.STOP:
         return _step(replace(over, state=State.STOPPED), because)
@@ -398,7 +402,7 @@ def _close(life: Life) -> Step:
         return _step(replace(over, state=State.SUSPENDED), because)
     if life.fate is Fate.TRY_AGAIN:
         return _step(replace(over, state=State.QUEUED, pause_seconds=_pause(life)), because)
-    if because is not None and because.why is Why.ASKED_TO_SUSPEND:
+    if because is not None and because.why is StateCause.ASKED_TO_SUSPEND:
         # A person suspended it and let it go on before it had left.
         return _step(replace(over, state=State.QUEUED), because)
     return _step(replace(over, state=State.SUSPENDED), because)
@@ -409,7 +413,7 @@ def _pause(life: Life) -> int:
     return min(FIRST_PAUSE_SECONDS << before, LONGEST_PAUSE_SECONDS)
 
 
-def _leave(life: Life, fate: Fate, because: Because) -> Step:
+def _leave(life: Life, fate: Fate, because: StateReason) -> Step:
     state = State.STOPPING if fate is Fate.STOP else State.SUSPENDING
     leaving = replace(life, state=state, fate=fate, fate_because=because)
     return _step(leaving, because)
@@ -421,5 +425,5 @@ def _with(life: Life, member: Member) -> Life:
     )
 
 
-def _step(life: Life, because: Because | None) -> Step:
+def _step(life: Life, because: StateReason | None) -> Step:
     return Step(life, because, instructions_for(life))

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from corral.api.models import Id, Input, Instant, Output
 from corral.core.steps import Step
-from corral.workloads.reasons import Because
+from corral.workloads.reasons import StateReason
 from corral.workloads.spec import Resources
 from corral.workloads.states import State, Wanted
 
@@ -22,7 +22,7 @@ class Reason(Output):
 
     @classmethod
     def of(cls, stored: dict[str, Any]) -> "Reason":
-        because = Because.from_dict(stored)
+        because = StateReason.from_dict(stored)
         return cls(why=because.why, sentence=because.sentence(), facts=dict(because.facts))
 
     @classmethod

@@ -14,7 +14,7 @@ from corral.core.plans import Reason
 from corral.identity.tables import organisation, user
 from corral.queues.tables import queue
 from corral.store.database import Transaction
-from corral.workloads.sight import find_many
+from corral.workloads.visibility import find_many
 from corral.zones.tables import pool
 
 OTHERS = "other work"

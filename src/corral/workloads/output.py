@@ -17,7 +17,7 @@ from corral.api.patience import Patience
 from corral.core.refusals import NotFound
 from corral.engines.interface import Engine
 from corral.store.database import Database, Transaction
-from corral.workloads import sight
+from corral.workloads import visibility
 from corral.workloads.machine import Phase
 from corral.workloads.masker import Masker, part_limit
 from corral.workloads.masking import masked, reach, unfinished_character, unfinished_secret
@@ -69,7 +69,7 @@ def find_place(
     number: int,
 ) -> Place:
     """Where the output of a replica is; of the last attempt without a number for it."""
-    row = sight.find(transaction, caller, workload_id)
+    row = visibility.find(transaction, caller, workload_id)
     if number >= row.spec["replicas"]:
         raise NotFound(
             f"It has no replica {number}.", f"Its replicas are 0 to {row.spec['replicas'] - 1}; choose one."

@@ -16,10 +16,10 @@ from corral.api.patience import patience
 from corral.api.problems import Problem
 from corral.api.standing import Check
 from corral.api.streams import WatchedStream
-from corral.core.places import Places
+from corral.core.concurrency import ConcurrencyLimit
 from corral.engines.interface import Engine
 from corral.store.database import Database
-from corral.workloads import output, sight
+from corral.workloads import output, visibility
 from corral.workloads.planning import KnownZones, Zones
 
 router = APIRouter(prefix="/workloads", tags=["workloads"])
@@ -41,9 +41,9 @@ class Log(Output):
     text: str = Field(description="Secret values are starred; bytes that are no UTF-8 are replaced.")
 
 
-def log_places() -> Places:
+def log_places() -> ConcurrencyLimit:
     """For one person: a console with several windows and some commands."""
-    return Places(
+    return ConcurrencyLimit(
         32, "requests for output", "Close other windows or commands that follow output, then try again."
     )
 
@@ -74,7 +74,7 @@ class _Download(WatchedStream):
 
 
 async def _engine(database: Database, caller: Caller, zones: Zones, workload_id: str) -> Engine:
-    row = await database.read(sight.find, caller, workload_id)
+    row = await database.read(visibility.find, caller, workload_id)
     return await zones.engine(row.zone_id)
 
 

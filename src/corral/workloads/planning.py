@@ -9,7 +9,7 @@ from corral.api.callers import Caller
 from corral.core.refusals import Invalid
 from corral.engines.interface import Engine
 from corral.store.database import Database
-from corral.workloads import sight
+from corral.workloads import visibility
 from corral.workloads.spec import WorkSpec
 from corral.workloads.verdicts import Prober, Verdict, ZoneVerdict
 from corral.workloads.zone_choice import ChoiceReason, Offer, ZoneChoice, candidates, choose
@@ -71,7 +71,7 @@ class Planning:
 
     async def explain(self, caller: Caller, workload_id: str) -> Verdict:
         """Why a workload waits."""
-        row = await self.database.read(sight.find, caller, workload_id)
+        row = await self.database.read(visibility.find, caller, workload_id)
         prober = await self.zones.prober(row.zone_id)
         return await prober.explain(caller, workload_id)
 

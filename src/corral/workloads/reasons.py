@@ -14,7 +14,7 @@ from corral.core.resources import Resource
 from corral.scheduling.explaining.wording import never
 
 
-class Why(StrEnum):
+class StateCause(StrEnum):
     SUBMITTED = "submitted"
     INFEASIBLE = "infeasible"
     FEASIBLE = "feasible"
@@ -49,53 +49,53 @@ _RECLAIMS = {
     Entitlement.SURPLUS: "{for_name} takes its queue's fair share of what is left over",
 }
 _SENTENCES = {
-    Why.SUBMITTED: "Submitted.",
-    Why.FEASIBLE: "It can run now, and waits for its turn.",
-    Why.PLACED: "Placed on {nodes}.",
-    Why.ALL_RUN: "It runs.",
-    Why.ASKED_TO_STOP: "{by_name} stopped it.",
-    Why.ASKED_TO_SUSPEND: "{by_name} suspended it.",
-    Why.ASKED_TO_RESUME: "{by_name} let it go on.",
-    Why.KEPT: "It stays: {for_name} no longer needs its place.",
-    Why.MEMBER_ENDED: "{what} The other replicas are ended too.",
-    Why.ENDED_WELL: "It ended with exit code 0.",
-    Why.SAID_DONE: "It said that it is done.",
-    Why.EXITED: "{who} ended with exit code {exit_code}.",
-    Why.KILLED: "{who} was ended by signal {signal}.",
-    Why.OUT_OF_MEMORY: "{who} ran out of memory at its limit of {memory_mib} MiB.",
-    Why.TIME_LIMIT: "{who} reached its time limit of {time_limit_seconds} s.",
-    Why.LOST: "{who} was lost with its node or its supervisor.",
-    Why.REFUSED: "It could not be started: {detail}.",
-    Why.DELETED: "{by_name} deleted it.",
+    StateCause.SUBMITTED: "Submitted.",
+    StateCause.FEASIBLE: "It can run now, and waits for its turn.",
+    StateCause.PLACED: "Placed on {nodes}.",
+    StateCause.ALL_RUN: "It runs.",
+    StateCause.ASKED_TO_STOP: "{by_name} stopped it.",
+    StateCause.ASKED_TO_SUSPEND: "{by_name} suspended it.",
+    StateCause.ASKED_TO_RESUME: "{by_name} let it go on.",
+    StateCause.KEPT: "It stays: {for_name} no longer needs its place.",
+    StateCause.MEMBER_ENDED: "{what} The other replicas are ended too.",
+    StateCause.ENDED_WELL: "It ended with exit code 0.",
+    StateCause.SAID_DONE: "It said that it is done.",
+    StateCause.EXITED: "{who} ended with exit code {exit_code}.",
+    StateCause.KILLED: "{who} was ended by signal {signal}.",
+    StateCause.OUT_OF_MEMORY: "{who} ran out of memory at its limit of {memory_mib} MiB.",
+    StateCause.TIME_LIMIT: "{who} reached its time limit of {time_limit_seconds} s.",
+    StateCause.LOST: "{who} was lost with its node or its supervisor.",
+    StateCause.REFUSED: "It could not be started: {detail}.",
+    StateCause.DELETED: "{by_name} deleted it.",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Because:
-    why: Why
+class StateReason:
+    why: StateCause
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         return {"why": self.why.value, **self.facts}
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> "Because":
+    def from_dict(cls, stored: Mapping[str, Any]) -> "StateReason":
         facts = dict(stored)
-        return cls(Why(facts.pop("why")), facts)
+        return cls(StateCause(facts.pop("why")), facts)
 
     def sentence(self) -> str:
         match self.why:
-            case Why.TAKEN:
+            case StateCause.TAKEN:
                 return f"Suspended: {self._taken_by().format(**self._named())}."
-            case Why.INFEASIBLE:
+            case StateCause.INFEASIBLE:
                 return f"Can never run because {_never(self.facts)}."
-            case Why.TRIES_AGAIN:
-                what = Because.from_dict(self.facts["after"]).sentence()
+            case StateCause.TRIES_AGAIN:
+                what = StateReason.from_dict(self.facts["after"]).sentence()
                 return f"{what} It is tried again ({self.facts['number']} of {self.facts['most']})."
-            case Why.MEMBER_ENDED if "after" in self.facts:
-                what = Because.from_dict(self.facts["after"]).sentence()
+            case StateCause.MEMBER_ENDED if "after" in self.facts:
+                what = StateReason.from_dict(self.facts["after"]).sentence()
                 return _SENTENCES[self.why].format(what=what)
-            case Why.EXITED | Why.KILLED | Why.LOST if self.facts.get("detail"):
+            case StateCause.EXITED | StateCause.KILLED | StateCause.LOST if self.facts.get("detail"):
                 named = self._named()
                 return f"{_SENTENCES[self.why].format(**named)[:-1]}: {named['detail']}."
             case _:

@@ -17,7 +17,7 @@ from corral.store.database import AnyRow, Transaction
 from corral.store.schema import JsonObject, any_of
 from corral.workloads.machine import End as MemberEnd
 from corral.workloads.machine import Event, Fate, Life, Member, Phase, handle
-from corral.workloads.reasons import Because
+from corral.workloads.reasons import StateReason
 from corral.workloads.states import State, Wanted
 from corral.workloads.steps import CHANGE_MEMBER, read_rows, write_steps
 from corral.workloads.tables import allocation, attempt, replica, workload
@@ -59,7 +59,7 @@ def life_of(row: AnyRow, members: Sequence[Member]) -> Life:
         attempt=row.attempt,
         members=tuple(members),
         fate=None if row.fate is None else Fate(row.fate),
-        fate_because=None if row.fate_because is None else Because.from_dict(row.fate_because),
+        fate_because=None if row.fate_because is None else StateReason.from_dict(row.fate_because),
         retries=_retries(row.spec),
         failures=row.failures,
         losses=row.losses,

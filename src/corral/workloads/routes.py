@@ -10,7 +10,7 @@ from corral.api.once import Db
 from corral.api.pages import Cursor, Limit, Page
 from corral.api.versions import tagged
 from corral.core.permissions import Permission
-from corral.workloads import finding, service, summary
+from corral.workloads import queries, service, summary
 from corral.workloads.models import Acted, Action, ActOn, Workload, WorkloadDetail, WorkloadSummary
 from corral.workloads.planning import Planners
 from corral.workloads.states import State
@@ -47,7 +47,7 @@ async def list_workloads(
 ) -> Page[Workload]:
     """Your work, and other people's as far as you may see it, newest first."""
     return await database.scan(
-        finding.list_workloads,
+        queries.list_workloads,
         caller,
         states=state or (),
         kinds=kind or (),
@@ -90,7 +90,7 @@ async def get_workload(
     database: Db, caller: WorkReader, workload_id: Id, response: Response
 ) -> WorkloadDetail:
     """One workload: its document, its attempts, and what happened to it."""
-    return tagged(response, await database.read(finding.get_workload, caller, workload_id))
+    return tagged(response, await database.read(queries.get_workload, caller, workload_id))
 
 
 @router.get("/{workload_id}/why")
@@ -105,4 +105,4 @@ async def act_on_workload(
 ) -> WorkloadDetail:
     """Stops, suspends, resumes or deletes it. What it is already, it stays."""
     await database.write(service.act_on_one, caller, action, workload_id)
-    return tagged(response, await database.read(finding.get_workload, caller, workload_id))
+    return tagged(response, await database.read(queries.get_workload, caller, workload_id))

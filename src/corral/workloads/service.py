@@ -10,16 +10,16 @@ from corral.audit.record import Subject, record, record_all
 from corral.core.ids import Kind, new_id
 from corral.core.permissions import Permission
 from corral.core.refusals import Conflict, Forbidden, Invalid, Refusal
-from corral.identity.lookups import Node, find_node
+from corral.identity.lookups import Organisation, find_node
 from corral.identity.tables import membership, organisation, user
 from corral.queues import flavors
 from corral.queues.service import ensure_queue, may_use_numbers
 from corral.store.database import AnyRow, Transaction
-from corral.workloads import sight
+from corral.workloads import visibility
 from corral.workloads.caps import pools_that_allow
 from corral.workloads.machine import Asked
 from corral.workloads.models import Acted, Action, Refused
-from corral.workloads.reasons import Because, Why
+from corral.workloads.reasons import StateCause, StateReason
 from corral.workloads.records import Loaded, apply_all, load, loaded_from
 from corral.workloads.spec import VERSION, Gpu, Resources, WorkSpec
 from corral.workloads.states import OVER, State, Wanted
@@ -35,9 +35,9 @@ def submit(transaction: Transaction, caller: Caller, kind: str, spec: WorkSpec, 
     node = home_of(transaction, caller, spec)
     _refuse_too_many(transaction, caller)
     zone = chosen.zone
-    document = definite(transaction, caller, spec, node, zone.id) | {"zone_reason": chosen.reason.value}
+    document = resolve(transaction, caller, spec, node, zone.id) | {"zone_reason": chosen.reason.value}
     workload_id = new_id(Kind.WORKLOAD, transaction.now)
-    because = Because(Why.SUBMITTED)
+    because = StateReason(StateCause.SUBMITTED)
     row = transaction.first(
         insert(workload)
         .values(
@@ -83,15 +83,15 @@ def _refuse_too_many(transaction: Transaction, caller: Caller) -> None:
 
 def act(transaction: Transaction, caller: Caller, action: Action, workload_ids: list[str]) -> Acted:
     """The same action on each, written down together; one that is refused does not hold up the others."""
-    rows = sight.find_many(transaction, caller, workload_ids)
+    rows = visibility.find_many(transaction, caller, workload_ids)
     loaded = loaded_from(transaction, rows.values())
     allowed: list[Loaded] = []
     refused = []
     for workload_id in dict.fromkeys(workload_ids):
         try:
             if workload_id not in rows:
-                raise sight.missing(workload_id)
-            sight.require_change(caller, rows[workload_id])
+                raise visibility.missing(workload_id)
+            visibility.require_change(caller, rows[workload_id])
             _check(action, loaded[workload_id].life.state)
         except Refusal as refusal:
             refused.append(Refused(id=workload_id, detail=refusal.detail, remedy=refusal.remedy))
@@ -111,12 +111,12 @@ def act(transaction: Transaction, caller: Caller, action: Action, workload_ids: 
 def act_on_one(transaction: Transaction, caller: Caller, action: Action, workload_id: str) -> None:
     acted = act(transaction, caller, action, [workload_id])
     for refusal in acted.refused:
-        row = sight.find(transaction, caller, workload_id)
-        sight.require_change(caller, row)
+        row = visibility.find(transaction, caller, workload_id)
+        visibility.require_change(caller, row)
         raise Conflict(refusal.detail, refusal.remedy)
 
 
-def home_of(transaction: Transaction, caller: Caller, spec: WorkSpec) -> Node:
+def home_of(transaction: Transaction, caller: Caller, spec: WorkSpec) -> Organisation:
     """The organisation that new work belongs to."""
     if spec.organisation_id is not None:
         return find_node(transaction, caller, spec.organisation_id, Permission.WORKLOADS_RUN)
@@ -140,8 +140,8 @@ def home_of(transaction: Transaction, caller: Caller, spec: WorkSpec) -> Node:
     )
 
 
-def definite(
-    transaction: Transaction, caller: Caller, spec: WorkSpec, node: Node, zone_id: str
+def resolve(
+    transaction: Transaction, caller: Caller, spec: WorkSpec, node: Organisation, zone_id: str
 ) -> dict[str, Any]:
     """The document with everything in it that later decisions need: no default is looked up again."""
     resources, flavor = _resources(transaction, caller, spec, node)
@@ -163,7 +163,7 @@ def definite(
 
 
 def _resources(
-    transaction: Transaction, caller: Caller, spec: WorkSpec, node: Node
+    transaction: Transaction, caller: Caller, spec: WorkSpec, node: Organisation
 ) -> tuple[Resources, str | None]:
     if spec.resources is not None:
         if not may_use_numbers(transaction, node.id, caller.user_id):
@@ -189,7 +189,7 @@ def _resources(
     return Resources(cpu_milli=found.cpu_milli, memory_mib=found.memory_mib, gpu=gpu or None), found.name
 
 
-def _choose_flavor(transaction: Transaction, caller: Caller, node: Node) -> str:
+def _choose_flavor(transaction: Transaction, caller: Caller, node: Organisation) -> str:
     names = ", ".join(one.name for one in flavors.usable(transaction, caller, node.id)[:8])
     return f"Choose a flavor: {names or 'none is there yet'}."
 
@@ -255,7 +255,7 @@ def _acted(
 
 def _delete(transaction: Transaction, caller: Caller, on: Sequence[Loaded]) -> Sequence[Loaded]:
     going = [one.row.id for one in on if one.life.state is not State.DELETED]
-    because = Because(Why.DELETED, {"by": caller.user_id, "by_name": caller.name})
+    because = StateReason(StateCause.DELETED, {"by": caller.user_id, "by_name": caller.name})
     values = {"state": State.DELETED, "because": because.as_dict()}
     if going:
         transaction.run(_GO, [{"id_": workload_id, **values} for workload_id in going])

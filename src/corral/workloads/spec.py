@@ -1,7 +1,7 @@
 """What every kind of workload says about itself: what it needs, how many, how important, for how long.
 
-The document carries its version. A stored one of an older version is lifted by the functions in `_LIFTS`, one
-version at a time, when it is read; it is never rewritten.
+The document carries its version. The functions in `_UPGRADES` upgrade a stored document of an older version,
+one version at a time, when it is read; it is never rewritten.
 """
 
 from collections.abc import Callable, Mapping
@@ -227,12 +227,12 @@ class WorkSpec(Input):
         return self
 
 
-_LIFTS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+_UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 
 
-def lifted(stored: Mapping[str, Any], version: int) -> dict[str, Any]:
+def upgrade(stored: Mapping[str, Any], version: int) -> dict[str, Any]:
     """A stored document as this version writes it."""
     document = dict(stored)
     for step in range(version, VERSION):
-        document = _LIFTS[step](document)
+        document = _UPGRADES[step](document)
     return document | {"version": VERSION}

@@ -14,7 +14,7 @@ from corral.identity.tables import organisation
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import JsonObject, any_of
 from corral.workloads.machine import Life, Member, Step
-from corral.workloads.reasons import Because
+from corral.workloads.reasons import StateReason
 from corral.workloads.states import LEAVING, OVER, PRESENT, WAITING, State
 from corral.workloads.tables import attempt, replica, transition, workload
 from corral.zones import journal
@@ -26,7 +26,7 @@ TOPIC = "workloads"
 
 Taken = tuple[AnyRow, Life, Step]
 """A workload's row and life before a step, and the step."""
-Told = tuple[AnyRow, Because | None]
+Told = tuple[AnyRow, StateReason | None]
 """A workload's row after a change, and why its state is another one, if it is."""
 
 
@@ -174,7 +174,7 @@ def _exit_codes(transaction: Transaction, rows: Sequence[AnyRow]) -> dict[str, i
     }
 
 
-def _write_history(transaction: Transaction, told: Sequence[tuple[AnyRow, Because]]) -> None:
+def _write_history(transaction: Transaction, told: Sequence[tuple[AnyRow, StateReason]]) -> None:
     if not told:
         return
     numbers = transaction.rows(_LAST_NUMBERS, {"ids": json.dumps([row.id for row, _ in told])})

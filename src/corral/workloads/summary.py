@@ -8,11 +8,11 @@ from corral.api.callers import Caller
 from corral.api.models import Search
 from corral.identity.tables import organisation, user
 from corral.store.database import Transaction
-from corral.workloads.finding import chosen
 from corral.workloads.models import WorkloadSummary
-from corral.workloads.sight import visible
+from corral.workloads.queries import chosen
 from corral.workloads.states import State
 from corral.workloads.tables import workload
+from corral.workloads.visibility import visible
 
 
 def summarise(

@@ -9,7 +9,7 @@ from corral.audit.record import Subject, record
 from corral.core.permissions import Permission
 from corral.core.refusals import Conflict, Forbidden, NotFound
 from corral.store.database import Transaction
-from corral.workloads import sight
+from corral.workloads import visibility
 from corral.workloads.machine import Phase
 from corral.workloads.runs import run_name
 from corral.workloads.states import PRESENT
@@ -24,7 +24,7 @@ class FoundRun:
 
 def find_run(transaction: Transaction, caller: Caller, workload_id: str, number: int) -> FoundRun:
     """The run of a replica that is there now; refuses whoever is not its owner."""
-    row = sight.find(transaction, caller, workload_id)
+    row = visibility.find(transaction, caller, workload_id)
     if row.user_id != caller.user_id:
         raise Forbidden(
             "Only its owner may enter work: whoever does acts as the owner.", f"Ask {row.owner_name}."
@@ -48,6 +48,6 @@ def find_run(transaction: Transaction, caller: Caller, workload_id: str, number:
 
 def record_command(transaction: Transaction, caller: Caller, workload_id: str, program: str) -> None:
     """Arguments may hold secrets; the audit log keeps the program alone."""
-    row = sight.find(transaction, caller, workload_id)
+    row = visibility.find(transaction, caller, workload_id)
     subject = Subject("workload", row.id, row.name, row.path)
     record(transaction, caller, "workload.execute", subject, after={"program": program[:200]})

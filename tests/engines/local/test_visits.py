@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from corral.core.places import TooManyOpen
+from corral.core.concurrency import TooManyOpen
 from corral.core.refusals import Conflict
 from corral.engines.interface import RunPhase
 from corral.engines.sessions import Terminal

@@ -30,7 +30,7 @@ async def create_organisation(
     once: CreatedOnce, identity: IdentityHere, caller: Manager, new: NewOrganisation
 ) -> Organisation:
     """Adds an organisation below another."""
-    return await once.create(caller, service.create_organisation, new, identity.followers)
+    return await once.create(caller, service.create_organisation, new, identity.organisation_hooks)
 
 
 @router.get("/{organisation_id}")
@@ -53,7 +53,7 @@ async def change_organisation(
 ) -> Organisation:
     """Renames it, or moves it with all below it."""
     changed = await database.write(
-        service.change_organisation, caller, organisation_id, change, expected, identity.followers
+        service.change_organisation, caller, organisation_id, change, expected, identity.organisation_hooks
     )
     return tagged(response, changed)
 
@@ -63,4 +63,6 @@ async def delete_organisation(
     database: Db, identity: IdentityHere, caller: Manager, organisation_id: Id, expected: IfMatch
 ) -> None:
     """Deletes it; it must be empty."""
-    await database.write(service.delete_organisation, caller, organisation_id, expected, identity.followers)
+    await database.write(
+        service.delete_organisation, caller, organisation_id, expected, identity.organisation_hooks
+    )

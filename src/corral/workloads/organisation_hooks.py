@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sqlalchemy import func, select, update
 
-from corral.identity.lookups import Node
+from corral.identity.lookups import Organisation
 from corral.queues.service import find_queue
 from corral.store.database import Transaction
 from corral.workloads import service
@@ -12,18 +12,18 @@ from corral.workloads.states import OVER
 from corral.workloads.tables import workload
 
 
-class WorkloadsFollow:
+class WorkloadOrganisationHooks:
     """Work that is not over keeps its organisation; what is over is deleted with it, but for built runtimes.
 
     What is left of deleted work until its files are gone and its records are forgotten stands with the
     organisation above. The ledger keeps where it was, and the name.
     """
 
-    def created(self, transaction: Transaction, node: Node) -> None: ...
+    def created(self, transaction: Transaction, node: Organisation) -> None: ...
 
-    def moved(self, transaction: Transaction, node: Node) -> None: ...
+    def moved(self, transaction: Transaction, node: Organisation) -> None: ...
 
-    def contents(self, transaction: Transaction, node: Node) -> Mapping[str, int]:
+    def contents(self, transaction: Transaction, node: Organisation) -> Mapping[str, int]:
         count = transaction.scalar(
             select(func.count()).where(
                 workload.c.organisation_id == node.id, workload.c.state.not_in(sorted(OVER))
@@ -31,7 +31,7 @@ class WorkloadsFollow:
         )
         return {"workloads that are not over": count} if count else {}
 
-    def deleted(self, transaction: Transaction, node: Node) -> None:
+    def deleted(self, transaction: Transaction, node: Organisation) -> None:
         here = workload.c.organisation_id == node.id
         past = transaction.rows(select(workload.c.id, workload.c.kind).where(here))
         if not past:

@@ -23,10 +23,10 @@ from corral.workloads.models import (
     Workload,
     WorkloadDetail,
 )
-from corral.workloads.sight import ROWS, find, may_change, visible
-from corral.workloads.spec import Resources, lifted
+from corral.workloads.spec import Resources, upgrade
 from corral.workloads.states import WAITING, State
 from corral.workloads.tables import allocation, attempt, replica, transition, workload
+from corral.workloads.visibility import ROWS, find, may_change, visible
 from corral.workloads.waiting import not_planned, waiting
 from corral.zones.tables import node
 
@@ -100,7 +100,7 @@ def get_workload(transaction: Transaction, caller: Caller, workload_id: str) -> 
     (view,) = _views(transaction, caller, [row])
     return WorkloadDetail(
         **dict(view),
-        spec={} if view.damaged else lifted(row.spec, row.spec_version),
+        spec={} if view.damaged else upgrade(row.spec, row.spec_version),
         transitions=_transitions(transaction, workload_id),
         attempts=_attempts(transaction, workload_id),
         troubles=troubles.view(transaction, workload_id),
@@ -113,7 +113,7 @@ def get_new(transaction: Transaction, caller: Caller, workload_id: str) -> Workl
     row = find(transaction, caller, workload_id)
     return WorkloadDetail(
         **dict(_view(row, [], not_planned(), on_simulated=False)),
-        spec=lifted(row.spec, row.spec_version),
+        spec=upgrade(row.spec, row.spec_version),
         transitions=_transitions(transaction, workload_id),
         attempts=[],
         troubles=[],
@@ -168,7 +168,7 @@ def _damaged_view(row: AnyRow, nodes: list[str], waits: Waiting | None, error: E
 
 
 def _view(row: AnyRow, nodes: list[str], waits: Waiting | None, *, on_simulated: bool) -> Workload:
-    spec = lifted(row.spec, row.spec_version)
+    spec = upgrade(row.spec, row.spec_version)
     return Workload(
         **_facts(row, nodes, waits),
         reason=Reason.of(row.because),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from corral.control import recording
+from corral.control import observations
 from corral.control.purge import Keeping
 from corral.control.reports import keep_reports
 from corral.core.refusals import Unavailable
@@ -170,18 +170,18 @@ async def test_workload_that_cannot_be_recorded_holds_up_no_other(
 def _break(patched: Patch, both: Pair, where: str) -> None:
     match where:
         case "see":
-            patched.setattr(recording, "_see", _fails_for(both.odd, recording._see, 1))
+            patched.setattr(observations, "_see", _fails_for(both.odd, observations._see, 1))
         case "follow up":
-            patched.setattr(recording, "_follow_up", _fails_for(both.odd, recording._follow_up, 1))
+            patched.setattr(observations, "_follow_up", _fails_for(both.odd, observations._follow_up, 1))
         case "end":
-            real = recording._end
+            real = observations._end
 
             def end(transaction: Any, loaded: Any, *more: Any) -> Any:
                 if loaded.row.id == both.odd:
                     raise OddError
                 return real(transaction, loaded, *more)
 
-            patched.setattr(recording, "_end", end)
+            patched.setattr(observations, "_end", end)
         case "load":
 
             def load_some(transaction: Any, ids: Iterable[str]) -> Any:
@@ -190,7 +190,7 @@ def _break(patched: Patch, both: Pair, where: str) -> None:
                     raise OddError
                 return load(transaction, chosen)
 
-            patched.setattr("corral.control.recording.load", load_some)
+            patched.setattr("corral.control.observations.load", load_some)
         case "tasks":
             kind = both.ground.kinds["training"]
             tasks = kind.tasks
@@ -217,7 +217,7 @@ async def test_database_that_refuses_one_workload_takes_the_others(
             transaction.run(workload.insert().values(values))
 
     with monkeypatch.context() as patched:
-        patched.setattr("corral.control.recording.note_member", bad)
+        patched.setattr("corral.control.observations.note_member", bad)
         await ground.pass_time(10)
         assert await ground.states(both.odd, both.other) == ["starting", "running"]
         (said,) = await both.troubles()

@@ -11,7 +11,7 @@ class TooManyOpen(Refusal):
     slug, title, status = "too-many-open", "Too many are open at once", 429
 
 
-class Places:
+class ConcurrencyLimit:
     """So many for each person, in this process. `what` names them in the plural, `who` says who has them."""
 
     def __init__(self, most: int, what: str, remedy: str, *, who: str = "You have") -> None:

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from sqlalchemy import select
 
-from corral.control.apart import Apart
 from corral.control.departures import departed
+from corral.control.isolation import Apart
 from corral.core.refusals import Refusal
 from corral.core.steps import Step
 from corral.engines.interface import Ending, Observation, Run, RunPhase, Start
@@ -32,7 +32,7 @@ from corral.workloads.machine import (
     Told,
     instructions_for,
 )
-from corral.workloads.reasons import Why
+from corral.workloads.reasons import StateCause
 from corral.workloads.records import (
     Loaded,
     apply,
@@ -80,7 +80,7 @@ class Signal:
 
 
 @dataclass(slots=True)
-class Todo:
+class EngineCommands:
     """What the engine is to be told, by workload."""
 
     starts: dict[str, list[Start]] = field(default_factory=dict)
@@ -100,10 +100,10 @@ def record(
     reading: Reading,
     sent: Sent,
     apart: Apart | None = None,
-) -> Todo:
+) -> EngineCommands:
     """Writes down what was seen, and finds out what is to be done. What fails for one workload is `apart`."""
     apart = apart or Apart()
-    todo = Todo()
+    todo = EngineCommands()
     runs: dict[str, Run] = {}
     for run in observed.runs:
         runs[run.run] = run  # of several changes the last one counts; an ending is always the last
@@ -161,7 +161,7 @@ def _see(
     present: dict[str, Loaded],
     others: Mapping[str, Loaded],
     reading: Reading,
-    todo: Todo,
+    todo: EngineCommands,
 ) -> None:
     parts = split_run(name)
     loaded = None if parts is None else present.get(parts[0]) or others.get(parts[0])
@@ -250,7 +250,7 @@ def _released(event: Ended, run: Run | None, reading: Reading) -> Mark | None:
 def _lost_since(transaction: Transaction, loaded: Loaded, number: int, ended_at: datetime) -> datetime | None:
     """From when on the work of a replica was for nothing because its place was taken; None if it was not."""
     because = loaded.life.fate_because
-    if because is None or because.why is not Why.TAKEN:
+    if because is None or because.why is not StateCause.TAKEN:
         return None
     c = replica.c
     row = transaction.first(
@@ -289,7 +289,11 @@ def _limits(document: Any) -> tuple[int, int]:
 
 
 def _act(
-    transaction: Transaction, loaded: Loaded, kinds: Mapping[str, Kind], reading: Reading, todo: Todo
+    transaction: Transaction,
+    loaded: Loaded,
+    kinds: Mapping[str, Kind],
+    reading: Reading,
+    todo: EngineCommands,
 ) -> None:
     """What the engine must be told about one workload."""
     workload_id = loaded.row.id
@@ -318,7 +322,7 @@ def _is_kept(transaction: Transaction, loaded: Loaded) -> bool:
     if loaded.life.state is not State.SUSPENDING or loaded.life.told or because is None:
         return False
     taker = because.facts.get("for")
-    if because.why is not Why.TAKEN or taker is None:
+    if because.why is not StateCause.TAKEN or taker is None:
         return False
     return transaction.scalar(select(workload.c.state).where(workload.c.id == taker)) not in WAITING
 

@@ -3,20 +3,20 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from corral.identity.lookups import Node
+from corral.identity.lookups import Organisation
 from corral.store.database import Transaction
 
 
-class OrganisationFollower(Protocol):
+class OrganisationHooks(Protocol):
     """Called in the transaction that changes the organisation."""
 
-    def created(self, transaction: Transaction, node: Node) -> None: ...
+    def created(self, transaction: Transaction, node: Organisation) -> None: ...
 
-    def moved(self, transaction: Transaction, node: Node) -> None:
+    def moved(self, transaction: Transaction, node: Organisation) -> None:
         """It lies elsewhere now, with all below it."""
 
-    def contents(self, transaction: Transaction, node: Node) -> Mapping[str, int]:
+    def contents(self, transaction: Transaction, node: Organisation) -> Mapping[str, int]:
         """What of it must be moved or deleted first, in the words of the refusal: `{"workloads": 3}`."""
 
-    def deleted(self, transaction: Transaction, node: Node) -> None:
+    def deleted(self, transaction: Transaction, node: Organisation) -> None:
         """Called just before the organisation is deleted."""
