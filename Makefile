@@ -31,9 +31,10 @@ check: ## the inner loop: lint, types, unit tests and what the change since main
 lint: ## ruff: rules and format of the Python code
 	$(STAGE) lint
 
-format: ## put the Python code in order
-	@tools/prepare python
+format: ## put Python and TypeScript in order
+	@tools/prepare dev
 	@.venv/bin/ruff check --fix . && .venv/bin/ruff format .
+	@npm run --silent --prefix web format
 
 types: ## mypy, strict
 	$(STAGE) types

@@ -104,6 +104,7 @@ def checks() -> list[Stage]:
         Stage(
             "console",
             (
+                npm_check("prettier", "format:check"),
                 npm_check("eslint", "lint"),
                 npm_check("typescript", "typecheck"),
                 Check("API types", ("tools/api-types", "--check")),

@@ -35,7 +35,13 @@ function Look({ children }: { children: ReactNode }) {
   const theme = useMemo(() => corralTheme(mode, language, phone, still), [mode, language, phone, still]);
   const locale = useAntLocale(language);
   return (
-    <ConfigProvider theme={theme} locale={locale} wave={{ disabled: true }} button={{ autoInsertSpace: false }} form={{ requiredMark: false }}>
+    <ConfigProvider
+      theme={theme}
+      locale={locale}
+      wave={{ disabled: true }}
+      button={{ autoInsertSpace: false }}
+      form={{ requiredMark: false }}
+    >
       {children}
     </ConfigProvider>
   );

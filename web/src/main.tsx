@@ -22,7 +22,8 @@ const queries = new QueryClient({
       staleTime: 30_000,
       // On a machine without network the browser says "offline" although Corral on loopback answers.
       networkMode: 'always',
-      retry: (failures, error) => failures < 2 && error instanceof ApiError && (error.unreachable || error.status >= 500),
+      retry: (failures, error) =>
+        failures < 2 && error instanceof ApiError && (error.unreachable || error.status >= 500),
     },
     mutations: { networkMode: 'always' },
   },

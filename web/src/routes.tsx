@@ -1,6 +1,14 @@
 import type { ComponentType } from 'react';
 import type { QueryClient } from '@tanstack/react-query';
-import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, redirect, retainSearchParams, type RouteComponent } from '@tanstack/react-router';
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+  retainSearchParams,
+  type RouteComponent,
+} from '@tanstack/react-router';
 import { safeReturnPath } from './api/return-path';
 import { hasPermission, sessionQuery, useSession } from './api/session';
 import { ForbiddenPage, NotFoundInShell, PageError, WholePageError } from './pages/errors/ErrorPages';
@@ -57,8 +65,16 @@ const login = createRoute({
     if (session) throw redirect({ href: safeReturnPath(search.next) });
   },
 });
-const join = createRoute({ getParentRoute: () => root, path: '/join', component: lazyRouteComponent(() => import('./pages/login/JoinPage')) });
-const signUp = createRoute({ getParentRoute: () => root, path: '/sign-up', component: lazyRouteComponent(() => import('./pages/login/SignUpPage')) });
+const join = createRoute({
+  getParentRoute: () => root,
+  path: '/join',
+  component: lazyRouteComponent(() => import('./pages/login/JoinPage')),
+});
+const signUp = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-up',
+  component: lazyRouteComponent(() => import('./pages/login/SignUpPage')),
+});
 const password = createRoute({
   getParentRoute: () => root,
   path: '/password',

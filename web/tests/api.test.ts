@@ -12,24 +12,56 @@ describe('the way back after login', () => {
   });
 
   test.each([
-    'https://evil.example/', '//evil.example', '/\\evil.example', '\\\\evil.example', '/\t/evil.example', '/\n/evil.example', 'javascript:alert(1)', 'people', '', undefined, 7,
-    '/login', '/login?next=/people', '/password', '/.//evil.example', '/..//evil.example',
+    'https://evil.example/',
+    '//evil.example',
+    '/\\evil.example',
+    '\\\\evil.example',
+    '/\t/evil.example',
+    '/\n/evil.example',
+    'javascript:alert(1)',
+    'people',
+    '',
+    undefined,
+    7,
+    '/login',
+    '/login?next=/people',
+    '/password',
+    '/.//evil.example',
+    '/..//evil.example',
   ])('%j leads home instead', (path) => {
     expect(safeReturnPath(path, origin)).toBe('/');
   });
 });
 
 describe('a refusal', () => {
-  const problem = { type: '/problems/login-failed', title: 'Wrong', status: 401, detail: 'd', remedy: 'r', request_id: 'q', tries_left: 3, errors: [{ field: 'body.mail', message: 'Not an address.', remedy: 'Write one.' }] };
+  const problem = {
+    type: '/problems/login-failed',
+    title: 'Wrong',
+    status: 401,
+    detail: 'd',
+    remedy: 'r',
+    request_id: 'q',
+    tries_left: 3,
+    errors: [{ field: 'body.mail', message: 'Not an address.', remedy: 'Write one.' }],
+  };
 
   test('carries slug, remedy, numbers and fields', async () => {
-    const error = await problemOf(new Response(JSON.stringify(problem), { status: 401, headers: { 'content-type': 'application/problem+json' } }));
-    expect([error.slug, error.remedy, error.number('tries_left'), error.requestId]).toEqual(['login-failed', 'r', 3, 'q']);
+    const error = await problemOf(
+      new Response(JSON.stringify(problem), { status: 401, headers: { 'content-type': 'application/problem+json' } }),
+    );
+    expect([error.slug, error.remedy, error.number('tries_left'), error.requestId]).toEqual([
+      'login-failed',
+      'r',
+      3,
+      'q',
+    ]);
     expect(formFields(error)).toEqual([{ name: ['mail'], errors: ['Not an address. Write one.'] }]);
   });
 
   test('that is no JSON is still an ApiError with its status', async () => {
-    const error = await problemOf(new Response('<html>bad gateway</html>', { status: 502, headers: { 'content-type': 'text/html' } }));
+    const error = await problemOf(
+      new Response('<html>bad gateway</html>', { status: 502, headers: { 'content-type': 'text/html' } }),
+    );
     expect(error).toBeInstanceOf(ApiError);
     expect(error.status).toBe(502);
   });
@@ -76,7 +108,8 @@ describe('the event stream', () => {
           statuses.push(status.state);
           if (status.state === 'lost') waits.push(status.retryAt - Date.now());
         },
-        changed: (change) => changes.push(change.id), reset: () => (resets += 1),
+        changed: (change) => changes.push(change.id),
+        reset: () => (resets += 1),
       },
       '/events',
       (_, init) => {
@@ -93,7 +126,10 @@ describe('the event stream', () => {
     const heard = listen([answer('id: 41\nevent: changed\ndata: {"kind":"user","id":"u1"}\n\n')]);
     heard.stream.start();
     // The body is a real stream, which takes the time it takes.
-    await vi.waitFor(() => expect(heard.statuses).toEqual(['connecting', 'live', 'live', 'lost']), { interval: 5, timeout: 10_000 });
+    await vi.waitFor(() => expect(heard.statuses).toEqual(['connecting', 'live', 'live', 'lost']), {
+      interval: 5,
+      timeout: 10_000,
+    });
     expect(heard.changes).toEqual(['u1']);
     await vi.advanceTimersByTimeAsync(1300);
     expect(heard.requests.map((headers) => headers.get('last-event-id'))).toEqual([null, '41']);
@@ -108,7 +144,10 @@ describe('the event stream', () => {
     await vi.waitFor(() => expect(heard.statuses.at(-1)).toBe('lost'), { interval: 5, timeout: 10_000 });
     expect(heard.resets()).toBe(1);
     await vi.advanceTimersByTimeAsync(1300);
-    await vi.waitFor(() => expect(heard.statuses.filter((state) => state === 'lost').length).toBe(2), { interval: 5, timeout: 10_000 });
+    await vi.waitFor(() => expect(heard.statuses.filter((state) => state === 'lost').length).toBe(2), {
+      interval: 5,
+      timeout: 10_000,
+    });
     // The second one went on from the last sign of life, so that nothing was missed.
     expect(heard.requests.map((headers) => headers.get('last-event-id'))).toEqual([null, '12']);
     expect(heard.resets()).toBe(1);
@@ -166,7 +205,12 @@ describe('the event stream', () => {
 
   test('takes long silence for a dead connection', async () => {
     vi.useFakeTimers();
-    const silent = () => Promise.resolve(new Response(new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode(': hi\n\n')) })));
+    const silent = () =>
+      Promise.resolve(
+        new Response(
+          new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode(': hi\n\n')) }),
+        ),
+      );
     const heard = listen([silent]);
     heard.stream.start();
     await vi.advanceTimersByTimeAsync(44_000);
@@ -178,7 +222,23 @@ describe('the event stream', () => {
 });
 
 test('an organisation whose parent one may not see is a root of the visible tree', () => {
-  const one = (id: string, parent_id: string | null, name: string) => ({ id, parent_id, name, path: [], people_count: 0, generation: 1, created_at: '2026-11-15T00:00:00Z' });
+  const one = (id: string, parent_id: string | null, name: string) => ({
+    id,
+    parent_id,
+    name,
+    path: [],
+    people_count: 0,
+    generation: 1,
+    created_at: '2026-11-15T00:00:00Z',
+  });
   const tree = organisationTree([one('o3', 'o2', 'b'), one('o4', 'o3', 'c'), one('o5', 'o3', 'a')]);
-  expect(tree.map((node) => [node.id, node.children.map((child) => [child.id, child.depth])])).toEqual([['o3', [['o5', 1], ['o4', 1]]]]);
+  expect(tree.map((node) => [node.id, node.children.map((child) => [child.id, child.depth])])).toEqual([
+    [
+      'o3',
+      [
+        ['o5', 1],
+        ['o4', 1],
+      ],
+    ],
+  ]);
 });

@@ -34,8 +34,10 @@ describe('the three catalogues', () => {
   });
 
   test('every counted message has a form for one and for many in English, and for many in Chinese', () => {
-    for (const key of catalogues.en.keys()) if (key.endsWith('_one')) expect(catalogues.en.has(key.replace(/_one$/, '_other')), key).toBe(true);
-    for (const language of chinese) for (const key of catalogues[language].keys()) expect(key.endsWith('_one'), `${language} ${key}`).toBe(false);
+    for (const key of catalogues.en.keys())
+      if (key.endsWith('_one')) expect(catalogues.en.has(key.replace(/_one$/, '_other')), key).toBe(true);
+    for (const language of chinese)
+      for (const key of catalogues[language].keys()) expect(key.endsWith('_one'), `${language} ${key}`).toBe(false);
   });
 
   test.each(chinese)('%s fills the same places as English', (language) => {
@@ -60,15 +62,24 @@ describe('the three catalogues', () => {
 });
 
 describe('the glossary', () => {
-  const words = Object.entries(glossary.words) as [string, { en: string } & Record<Chinese, { word: string; not: string[] }>][];
+  const words = Object.entries(glossary.words) as [
+    string,
+    { en: string } & Record<Chinese, { word: string; not: string[] }>,
+  ][];
 
   test.each(chinese)('no word of %s is among the renderings it forbids', (language) => {
-    expect(words.filter(([, entry]) => entry[language].not.some((other) => entry[language].word.includes(other)))).toEqual([]);
+    expect(
+      words.filter(([, entry]) => entry[language].not.some((other) => entry[language].word.includes(other))),
+    ).toEqual([]);
   });
 
   test.each(chinese)('the catalogue of %s uses no forbidden rendering', (language) => {
     const found = words.flatMap(([name, entry]) =>
-      entry[language].not.flatMap((other) => [...catalogues[language]].filter(([, text]) => text.includes(other)).map(([key]) => `${key}: ${other}, say ${entry[language].word} (${name})`)),
+      entry[language].not.flatMap((other) =>
+        [...catalogues[language]]
+          .filter(([, text]) => text.includes(other))
+          .map(([key]) => `${key}: ${other}, say ${entry[language].word} (${name})`),
+      ),
     );
     expect(found).toEqual([]);
   });
@@ -85,8 +96,12 @@ describe('the glossary', () => {
   });
 
   test('Taiwan writes no simplified character and the mainland no traditional one', () => {
-    expect([...catalogues['zh-TW']].filter(([, text]) => [...simplifiedOnly].some((letter) => text.includes(letter)))).toEqual([]);
-    expect([...catalogues['zh-CN']].filter(([, text]) => [...traditionalOnly].some((letter) => text.includes(letter)))).toEqual([]);
+    expect(
+      [...catalogues['zh-TW']].filter(([, text]) => [...simplifiedOnly].some((letter) => text.includes(letter))),
+    ).toEqual([]);
+    expect(
+      [...catalogues['zh-CN']].filter(([, text]) => [...traditionalOnly].some((letter) => text.includes(letter))),
+    ).toEqual([]);
   });
 });
 

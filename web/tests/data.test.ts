@@ -17,9 +17,21 @@ test('labels of a pool are read one a line', () => {
 });
 
 test('a queue that is as it was again is no draft', () => {
-  const queue = { id: 'q1', generation: 3, policy: 'elastic', priority: 0, reclaim_min_runtime_seconds: null, custom_numbers: null, quotas: [] } as unknown as Queue;
+  const queue = {
+    id: 'q1',
+    generation: 3,
+    policy: 'elastic',
+    priority: 0,
+    reclaim_min_runtime_seconds: null,
+    custom_numbers: null,
+    quotas: [],
+  } as unknown as Queue;
   const drafts = withOwn(withOwn({}, queue, 'reclaim_min_runtime_seconds', 1800), queue, 'custom_numbers', false);
   expect(countOf(drafts)).toBe(2);
-  expect(asChanges(drafts)).toEqual([{ queue_id: 'q1', generation: 3, reclaim_min_runtime_seconds: 1800, custom_numbers: false, quotas: [] }]);
-  expect(withOwn(withOwn(drafts, queue, 'reclaim_min_runtime_seconds', null), queue, 'custom_numbers', null)).toEqual({});
+  expect(asChanges(drafts)).toEqual([
+    { queue_id: 'q1', generation: 3, reclaim_min_runtime_seconds: 1800, custom_numbers: false, quotas: [] },
+  ]);
+  expect(withOwn(withOwn(drafts, queue, 'reclaim_min_runtime_seconds', null), queue, 'custom_numbers', null)).toEqual(
+    {},
+  );
 });

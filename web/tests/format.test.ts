@@ -9,7 +9,11 @@ import { browserOf } from '../src/pages/profile/browser-of';
 import { parseSearch, stringifySearch } from '../src/shell/url-state';
 
 beforeAll(async () => {
-  await i18next.init({ lng: 'en', resources: { en: { translation: en }, 'zh-TW': { translation: zhTW } }, interpolation: { escapeValue: false } });
+  await i18next.init({
+    lng: 'en',
+    resources: { en: { translation: en }, 'zh-TW': { translation: zhTW } },
+    interpolation: { escapeValue: false },
+  });
 });
 
 const at = (text: string): Date => new Date(`2026-11-${text}`);
@@ -78,7 +82,9 @@ test.each([
 });
 
 test('a user agent is named by browser and system, or not at all', () => {
-  expect(browserOf('Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/140.0 Safari/537.36')).toBe('Chrome 140, Linux');
+  expect(browserOf('Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/140.0 Safari/537.36')).toBe(
+    'Chrome 140, Linux',
+  );
   expect(browserOf('Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15) Version/18.1 Safari/605')).toBe('Safari 18, macOS');
   expect(browserOf('something')).toBeNull();
 });

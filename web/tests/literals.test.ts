@@ -10,7 +10,26 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .map((name) => join(source, name));
 
 /** Properties whose text a person reads. */
-const shown = new Set(['title', 'label', 'placeholder', 'alt', 'aria-label', 'aria-description', 'description', 'text', 'note', 'subtitle', 'okText', 'cancelText', 'message', 'extra', 'hint', 'action', 'keep', 'what']);
+const shown = new Set([
+  'title',
+  'label',
+  'placeholder',
+  'alt',
+  'aria-label',
+  'aria-description',
+  'description',
+  'text',
+  'note',
+  'subtitle',
+  'okText',
+  'cancelText',
+  'message',
+  'extra',
+  'hint',
+  'action',
+  'keep',
+  'what',
+]);
 const letters = /^(?!#[0-9A-F]{6,8}$).*\p{L}{2,}/su;
 const han = /\p{Script=Han}/u;
 
@@ -19,10 +38,19 @@ function literalsOf(text: string, name: string): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
     if (ts.isJsxText(node) && letters.test(node.text)) found.push(node.text.trim());
-    if (ts.isStringLiteralLike(node) || ts.isTemplateHead(node) || ts.isTemplateMiddle(node) || ts.isTemplateTail(node)) {
+    if (
+      ts.isStringLiteralLike(node) ||
+      ts.isTemplateHead(node) ||
+      ts.isTemplateMiddle(node) ||
+      ts.isTemplateTail(node)
+    ) {
       const parent = node.parent;
       if (han.test(node.text)) found.push(node.text);
-      else if (letters.test(node.text) && (isShownAttribute(parent) || ts.isJsxExpression(parent) && !ts.isJsxAttribute(parent.parent))) found.push(node.text);
+      else if (
+        letters.test(node.text) &&
+        (isShownAttribute(parent) || (ts.isJsxExpression(parent) && !ts.isJsxAttribute(parent.parent)))
+      )
+        found.push(node.text);
     }
     ts.forEachChild(node, visit);
   };
@@ -46,6 +74,8 @@ test('the check finds literals in text, attributes, expressions and Chinese anyw
 
 test('no component holds text of its own', () => {
   expect(files.length).toBeGreaterThan(20);
-  const found = files.flatMap((name) => literalsOf(readFileSync(name, 'utf8'), name).map((text) => `${name.slice(source.length + 1)}: ${text}`));
+  const found = files.flatMap((name) =>
+    literalsOf(readFileSync(name, 'utf8'), name).map((text) => `${name.slice(source.length + 1)}: ${text}`),
+  );
   expect(found).toEqual([]);
 });

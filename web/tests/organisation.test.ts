@@ -11,11 +11,17 @@ import { commandOf as auditCommand, exportAddress } from '../src/pages/security/
 
 describe('what an entry of the audit log changed', () => {
   test('a changed value is told with what it was and what it is', () => {
-    expect(fieldChanges({ priority: 1 }, { priority: 3 })).toEqual({ changed: [{ field: 'priority', gone: [1], come: [3] }], same: [] });
+    expect(fieldChanges({ priority: 1 }, { priority: 3 })).toEqual({
+      changed: [{ field: 'priority', gone: [1], come: [3] }],
+      same: [],
+    });
   });
 
   test('of a list only the members that came or went are told', () => {
-    const { changed } = fieldChanges({ permissions: ['people.read', 'people.invite'] }, { permissions: ['people.read', 'audit.read'] });
+    const { changed } = fieldChanges(
+      { permissions: ['people.read', 'people.invite'] },
+      { permissions: ['people.read', 'audit.read'] },
+    );
     expect(changed).toEqual([{ field: 'permissions', gone: ['people.invite'], come: ['audit.read'] }]);
   });
 
@@ -27,11 +33,16 @@ describe('what an entry of the audit log changed', () => {
   });
 
   test('a new thing says nothing by fields that were left empty', () => {
-    expect(fieldChanges(null, { name: 'mei', mail: null })).toEqual({ changed: [{ field: 'name', gone: [], come: ['mei'] }], same: [] });
+    expect(fieldChanges(null, { name: 'mei', mail: null })).toEqual({
+      changed: [{ field: 'name', gone: [], come: ['mei'] }],
+      same: [],
+    });
   });
 
   test('a value that was emptied is told', () => {
-    expect(fieldChanges({ mail: 'mei@example.org' }, { mail: null }).changed).toEqual([{ field: 'mail', gone: ['mei@example.org'], come: [null] }]);
+    expect(fieldChanges({ mail: 'mei@example.org' }, { mail: null }).changed).toEqual([
+      { field: 'mail', gone: ['mei@example.org'], come: [null] },
+    ]);
   });
 });
 
@@ -51,21 +62,30 @@ describe('login links as CSV', () => {
   });
 
   test('people who existed before have no link and no line', () => {
-    expect(linksCsv([{ ...row('Mei'), result: 'add', login_link: null }])).toBe('name,display_name,mail,login_link,expires_at\n');
+    expect(linksCsv([{ ...row('Mei'), result: 'add', login_link: null }])).toBe(
+      'name,display_name,mail,login_link,expires_at\n',
+    );
   });
 });
 
 describe('what you see you can script', () => {
   test('the list of people with its filters', () => {
-    const { cli, api } = peopleCommand({ organisation: 'o1', state: 'disabled', search: 'mei ling', sort: 'display_name' }, 'Vision Lab');
+    const { cli, api } = peopleCommand(
+      { organisation: 'o1', state: 'disabled', search: 'mei ling', sort: 'display_name' },
+      'Vision Lab',
+    );
     expect(cli).toBe('corral user list --org "Vision Lab" --state disabled --search "mei ling"');
     expect(api).toBe('GET /api/v1/users?organisation=o1&state=disabled&search=mei+ling&sort=display_name');
   });
 
   test('the audit log with several actions', () => {
     const filters = { action: ['user.change', 'grant.create'], result: 'refused' as const };
-    expect(auditCommand(filters).cli).toBe('corral audit list --action user.change --action grant.create --result refused');
-    expect(exportAddress(filters, 'csv')).toBe('/api/v1/audit/export?action=user.change&action=grant.create&result=refused&format=csv');
+    expect(auditCommand(filters).cli).toBe(
+      'corral audit list --action user.change --action grant.create --result refused',
+    );
+    expect(exportAddress(filters, 'csv')).toBe(
+      '/api/v1/audit/export?action=user.change&action=grant.create&result=refused&format=csv',
+    );
   });
 });
 
@@ -96,5 +116,10 @@ describe('every permission that the API knows', () => {
 });
 
 test('permissions are told by area, from looking to changing', () => {
-  expect(inOrder(['audit.read', 'people.manage', 'organisations.read', 'people.read'])).toEqual(['organisations.read', 'people.read', 'people.manage', 'audit.read']);
+  expect(inOrder(['audit.read', 'people.manage', 'organisations.read', 'people.read'])).toEqual([
+    'organisations.read',
+    'people.read',
+    'people.manage',
+    'audit.read',
+  ]);
 });

@@ -16,7 +16,13 @@ function shown(queries: QueryClient) {
     retry: false,
   });
   const leave = observer.subscribe(() => undefined);
-  return { becomes: (next: string) => (state = next), answer: () => answers.shift()?.(), asked: () => answers.length, seen: () => observer.getCurrentResult().data, leave };
+  return {
+    becomes: (next: string) => (state = next),
+    answer: () => answers.shift()?.(),
+    asked: () => answers.length,
+    seen: () => observer.getCurrentResult().data,
+    leave,
+  };
 }
 
 let queries: QueryClient;
@@ -97,7 +103,11 @@ test('changes after the last answer are asked for once more', async () => {
 test('a list that stays is not moved under its reader when everything is fetched again', async () => {
   const fetched: string[] = [];
   const leave = ['stays', 'moves'].map((name) =>
-    new QueryObserver(queries, { queryKey: [name], queryFn: () => fetched.push(name), meta: { stays: name === 'stays' } }).subscribe(() => undefined),
+    new QueryObserver(queries, {
+      queryKey: [name],
+      queryFn: () => fetched.push(name),
+      meta: { stays: name === 'stays' },
+    }).subscribe(() => undefined),
   );
   await vi.runAllTimersAsync();
   await renew(queries);

@@ -7,14 +7,18 @@ const css = readFileSync(resolve(import.meta.dirname, '../src/theme/tokens.css')
 
 function variables(selector: string): Record<string, string> {
   const block = css.slice(css.indexOf(`${selector} {`)).split('}')[0] ?? '';
-  return Object.fromEntries([...block.matchAll(/(--c-[\w-]+): ([^;]+);/g)].map((match) => [match[1] ?? '', match[2] ?? ''] as const));
+  return Object.fromEntries(
+    [...block.matchAll(/(--c-[\w-]+): ([^;]+);/g)].map((match) => [match[1] ?? '', match[2] ?? ''] as const),
+  );
 }
 
 test.each([
   [':root', light],
   [":root[data-theme='dark']", dark],
 ])('the CSS variables of %s are the tokens', (selector, tokens) => {
-  expect(variables(selector)).toEqual(Object.fromEntries(Object.entries(tokens).map(([name, value]) => [cssVariable(name), value])));
+  expect(variables(selector)).toEqual(
+    Object.fromEntries(Object.entries(tokens).map(([name, value]) => [cssVariable(name), value])),
+  );
 });
 
 function luminance(color: string): number {
@@ -35,10 +39,22 @@ describe.each([
   ['dark', dark],
 ])('%s text is readable (AA)', (_, c: Tokens) => {
   test.each([
-    ...(['canvas', 'side', 'raised', 'fill1', 'fill2', 'accentSoft'] as const).flatMap((ground) => (['text', 'text2', 'text3'] as const).map((text) => [text, ground] as const)),
-    ['text', 'fill3'], ['text2', 'fill3'], ['onAccent', 'accent'], ['accent', 'canvas'], ['accent', 'side'],
-    ...(['green', 'amber', 'blue', 'violet', 'red', 'grey'] as const).flatMap((hue) => [[hue, 'canvas'] as const, [hue, `${hue}Soft`] as const]),
-    ['text', 'amberSoft'], ['text', 'redSoft'], ['text', 'greenSoft'], ['text2', 'amberSoft'],
+    ...(['canvas', 'side', 'raised', 'fill1', 'fill2', 'accentSoft'] as const).flatMap((ground) =>
+      (['text', 'text2', 'text3'] as const).map((text) => [text, ground] as const),
+    ),
+    ['text', 'fill3'],
+    ['text2', 'fill3'],
+    ['onAccent', 'accent'],
+    ['accent', 'canvas'],
+    ['accent', 'side'],
+    ...(['green', 'amber', 'blue', 'violet', 'red', 'grey'] as const).flatMap((hue) => [
+      [hue, 'canvas'] as const,
+      [hue, `${hue}Soft`] as const,
+    ]),
+    ['text', 'amberSoft'],
+    ['text', 'redSoft'],
+    ['text', 'greenSoft'],
+    ['text2', 'amberSoft'],
   ] as [keyof Tokens, keyof Tokens][])('%s on %s', (text, ground) => {
     expect(contrast(c[text], c[ground])).toBeGreaterThanOrEqual(4.5);
   });

@@ -12,7 +12,9 @@ describe('leaving a form', () => {
   });
 
   test('what only changes the list beside it does not', () => {
-    expect(closesForms(at('/people', { person: 'a' }), at('/people', { person: 'a', search: 'ada', role: 'r' }))).toBe(false);
+    expect(closesForms(at('/people', { person: 'a' }), at('/people', { person: 'a', search: 'ada', role: 'r' }))).toBe(
+      false,
+    );
     expect(closesForms(at('/queues', { pool: 'a' }), at('/queues', { pool: 'b', queue: 'q' }))).toBe(false);
     expect(closesForms(at('/roles', { role: 'a' }), at('/roles', { role: 'b' }))).toBe(true);
   });

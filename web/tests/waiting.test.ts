@@ -14,7 +14,15 @@ import { useReasonWords, type Told } from '../src/pages/work/words';
 type Waits = NonNullable<Workload['waits']>;
 
 const latin = /[A-Za-z]{3,}/;
-const waits = (kind: string, facts: Waits['facts'], more: Partial<Waits> = {}): Waits => ({ kind, sentence: 'The words of the server.', facts, in_queue: null, starts_at: null, at: null, ...more });
+const waits = (kind: string, facts: Waits['facts'], more: Partial<Waits> = {}): Waits => ({
+  kind,
+  sentence: 'The words of the server.',
+  facts,
+  in_queue: null,
+  starts_at: null,
+  at: null,
+  ...more,
+});
 
 async function said(language: string, hook: () => string): Promise<string> {
   await i18next.changeLanguage(language);
@@ -34,8 +42,14 @@ beforeAll(() =>
 
 describe('why work waits', () => {
   test('is the rule, its turn and when it starts', async () => {
-    const given = waits('no_room', { used: 0, asked: 1 }, { in_queue: { number: 2, of: 3 }, starts_at: '2001-01-01T10:00:00Z' });
-    expect(await waiting('en', given)).toMatch(/^Waits: no node has room for it\. 2 of 3 in its queue\. Starts ≈.1.Jan.2001/);
+    const given = waits(
+      'no_room',
+      { used: 0, asked: 1 },
+      { in_queue: { number: 2, of: 3 }, starts_at: '2001-01-01T10:00:00Z' },
+    );
+    expect(await waiting('en', given)).toMatch(
+      /^Waits: no node has room for it\. 2 of 3 in its queue\. Starts ≈.1.Jan.2001/,
+    );
   });
 
   test('says what to do where no waiting helps', async () => {
@@ -50,9 +64,34 @@ describe('why work waits', () => {
   });
 
   test.each(['zh-CN', 'zh-TW'])('is said without English in %s', async (language) => {
-    const bounds = { used: 0, asked: 2000, bound: 1000, queue: '陈', resource: 'cpu_milli', kept_for: 'other work', hold: '陈', level: '机架' };
-    const kinds = ['limit', 'over_guarantee', 'kept_by_fixed_queues', 'no_room', 'no_domain', 'reserved', 'held', 'members_leaving', 'not_tried', 'not_planned', 'promised', 'pause'];
-    for (const kind of kinds) expect(await waiting(language, waits(kind, { ...bounds, until: '2001-01-01T10:00:00Z' })), kind).not.toMatch(/[A-BD-OQ-TV-Za-z]{3,}/);
+    const bounds = {
+      used: 0,
+      asked: 2000,
+      bound: 1000,
+      queue: '陈',
+      resource: 'cpu_milli',
+      kept_for: 'other work',
+      hold: '陈',
+      level: '机架',
+    };
+    const kinds = [
+      'limit',
+      'over_guarantee',
+      'kept_by_fixed_queues',
+      'no_room',
+      'no_domain',
+      'reserved',
+      'held',
+      'members_leaving',
+      'not_tried',
+      'not_planned',
+      'promised',
+      'pause',
+    ];
+    for (const kind of kinds)
+      expect(await waiting(language, waits(kind, { ...bounds, until: '2001-01-01T10:00:00Z' })), kind).not.toMatch(
+        /[A-BD-OQ-TV-Za-z]{3,}/,
+      );
   });
 });
 
@@ -72,19 +111,43 @@ describe('a reason inside another', () => {
 });
 
 describe('a flavor that fits on no node', () => {
-  const lack = (kind: string, asked = 0, most = 0, names: string[] = []): Flavor['lack'] => ({ kind, asked, most, names, sentence: 'The words of the server.' });
-  const flavor = (language: string, given: Flavor['lack']) => said(language, () => useFlavorLack()({ lack: given }) ?? 'fits');
+  const lack = (kind: string, asked = 0, most = 0, names: string[] = []): Flavor['lack'] => ({
+    kind,
+    asked,
+    most,
+    names,
+    sentence: 'The words of the server.',
+  });
+  const flavor = (language: string, given: Flavor['lack']) =>
+    said(language, () => useFlavorLack()({ lack: given }) ?? 'fits');
 
   test('says what it asks for and what there is', async () => {
-    expect(await flavor('en', lack('devices', 6, 4))).toBe('Fits on no node: it asks for 6 GPUs on one node, and the largest node has 4.');
-    expect(await flavor('en', lack('memory_mib', 2048, 1024))).toMatch(/^Fits on no node: it asks for 2\sGiB of memory on one node, and the largest node has 1\sGiB\.$/);
+    expect(await flavor('en', lack('devices', 6, 4))).toBe(
+      'Fits on no node: it asks for 6 GPUs on one node, and the largest node has 4.',
+    );
+    expect(await flavor('en', lack('memory_mib', 2048, 1024))).toMatch(
+      /^Fits on no node: it asks for 2\sGiB of memory on one node, and the largest node has 1\sGiB\.$/,
+    );
     expect(await flavor('en', lack('from_the_future'))).toBe('The words of the server.');
     expect(await flavor('en', null)).toBe('fits');
   });
 
   test.each(['zh-CN', 'zh-TW'])('is said without English in %s', async (language) => {
-    for (const kind of ['nodes', 'taints', 'models', 'profile', 'shared', 'slice_mib', 'devices', 'cpu_milli', 'memory_mib', 'combined']) {
-      expect(await flavor(language, lack(kind, 6144, 4096, ['型号'])), kind).not.toMatch(/(?!CPU|GPU|GiB)\b[A-Za-z]{3,}/);
+    for (const kind of [
+      'nodes',
+      'taints',
+      'models',
+      'profile',
+      'shared',
+      'slice_mib',
+      'devices',
+      'cpu_milli',
+      'memory_mib',
+      'combined',
+    ]) {
+      expect(await flavor(language, lack(kind, 6144, 4096, ['型号'])), kind).not.toMatch(
+        /(?!CPU|GPU|GiB)\b[A-Za-z]{3,}/,
+      );
     }
   });
 });

@@ -42,7 +42,9 @@ export class ApiError extends Error {
 
   /** What the address names is not there: unknown here, or no id at all. */
   get nowhere(): boolean {
-    return this.status === 404 || (this.fields.length > 0 && this.fields.every(({ field }) => field.startsWith('path.')));
+    return (
+      this.status === 404 || (this.fields.length > 0 && this.fields.every(({ field }) => field.startsWith('path.')))
+    );
   }
 
   /** A number the problem carries beside the standard members, such as tries_left. */
@@ -55,7 +57,8 @@ export class ApiError extends Error {
 export async function problemOf(response: Response): Promise<ApiError> {
   const isProblem = response.headers.get('content-type')?.includes('json') ?? false;
   const text = await response.text();
-  if (!isProblem) return new ApiError(response.status, { type: '/problems/not-an-answer', title: `HTTP ${response.status}` });
+  if (!isProblem)
+    return new ApiError(response.status, { type: '/problems/not-an-answer', title: `HTTP ${response.status}` });
   return new ApiError(response.status, JSON.parse(text) as ProblemBody);
 }
 

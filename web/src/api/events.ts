@@ -71,7 +71,12 @@ export class EventStream {
     try {
       const headers: Record<string, string> = { Accept: 'text/event-stream' };
       if (this.lastId) headers['Last-Event-ID'] = this.lastId;
-      const response = await this.fetchStream(this.url, { headers, signal: abort.signal, cache: 'no-store', credentials: 'same-origin' });
+      const response = await this.fetchStream(this.url, {
+        headers,
+        signal: abort.signal,
+        cache: 'no-store',
+        credentials: 'same-origin',
+      });
       if (this.abort !== abort) return; // Stopped or restarted meanwhile.
       if (response.status === 401) {
         this.listener.status({ state: 'signed-out' });
@@ -157,7 +162,8 @@ export class EventParser {
     for (const line of lines) {
       if (line === '') {
         this.place = this.id;
-        if (this.data.length > 0 || this.name !== 'message') events.push({ id: this.id, name: this.name, data: this.data.join('\n') });
+        if (this.data.length > 0 || this.name !== 'message')
+          events.push({ id: this.id, name: this.name, data: this.data.join('\n') });
         this.name = 'message';
         this.data = [];
       } else this.field(line);

@@ -5,7 +5,8 @@ import { keysOfKind } from './keys';
 import { gatherer, renew } from './renew';
 
 export type ToWorker = { type: 'hello'; user: string } | { type: 'bye' } | { type: 'retry' };
-export type FromWorker = { type: 'status'; status: LiveStatus } | { type: 'changed'; change: Change } | { type: 'reset' };
+export type FromWorker =
+  { type: 'status'; status: LiveStatus } | { type: 'changed'; change: Change } | { type: 'reset' };
 
 /** The server is heard every 15 s; after a longer silence a page that comes into view does not trust the stream. */
 const LATE_MS = 25_000;
@@ -57,7 +58,8 @@ function followHere(listener: StreamListener): () => void {
 /** After sleep or a lost network a dead connection looks alive for a while. */
 function retryWhenBack(retry: () => void): () => void {
   const seen = () => {
-    if (document.visibilityState === 'visible' && status.state === 'live' && Date.now() - status.heardAt > LATE_MS) retry();
+    if (document.visibilityState === 'visible' && status.state === 'live' && Date.now() - status.heardAt > LATE_MS)
+      retry();
   };
   addEventListener('online', retry);
   document.addEventListener('visibilitychange', seen);
@@ -68,7 +70,10 @@ function retryWhenBack(retry: () => void): () => void {
 }
 
 function followShared(user: string, listener: StreamListener): () => void {
-  const worker = new SharedWorker(new URL('./events.worker.ts', import.meta.url), { type: 'module', name: 'corral-events' });
+  const worker = new SharedWorker(new URL('./events.worker.ts', import.meta.url), {
+    type: 'module',
+    name: 'corral-events',
+  });
   const tell = (message: ToWorker) => worker.port.postMessage(message);
   const retry = () => tell({ type: 'retry' });
   const bye = () => tell({ type: 'bye' });

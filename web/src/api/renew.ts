@@ -11,7 +11,9 @@ const LONGEST_MS = 5_000;
  * it is never given up for it, or a page would show nothing new while changes keep coming.
  */
 export async function renew(queries: QueryClient, queryKey?: QueryKey): Promise<void> {
-  const touched = queries.getQueryCache().findAll(queryKey ? { queryKey } : { predicate: (query) => query.meta?.stays !== true });
+  const touched = queries
+    .getQueryCache()
+    .findAll(queryKey ? { queryKey } : { predicate: (query) => query.meta?.stays !== true });
   await Promise.all(touched.map((query) => renewOne(queries, query)));
 }
 

@@ -13,6 +13,11 @@ export function safeReturnPath(wanted: unknown, origin: string = location.origin
     if (error instanceof TypeError) return '/';
     throw error;
   }
-  if (url.origin !== origin || url.pathname.startsWith('//') || /^\/(login|join|sign-up|password)(\/|$)/.test(url.pathname)) return '/';
+  if (
+    url.origin !== origin ||
+    url.pathname.startsWith('//') ||
+    /^\/(login|join|sign-up|password)(\/|$)/.test(url.pathname)
+  )
+    return '/';
   return url.pathname + url.search + url.hash;
 }

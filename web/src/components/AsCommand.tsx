@@ -28,7 +28,9 @@ export function AsCommand({ cli, api, body, size }: Scriptable & { size?: 'small
         </div>
       }
     >
-      <Button className="only-desk" size={size} icon={<CodeIcon />}>{t('asCommand.title')}</Button>
+      <Button className="only-desk" size={size} icon={<CodeIcon />}>
+        {t('asCommand.title')}
+      </Button>
     </Popover>
   );
 }
@@ -40,13 +42,18 @@ function CodeBlock({ title, text }: { title: string; text: string }) {
         <span className="small text-2 grow">{title}</span>
         <CopyButton text={text} />
       </div>
-      <pre className="command" style={{ marginTop: 2 }}>{text}</pre>
+      <pre className="command" style={{ marginTop: 2 }}>
+        {text}
+      </pre>
     </div>
   );
 }
 
 function curl(method: string, path: string, body: unknown): string {
-  const lines = [`curl ${method === 'GET' ? '' : `-X ${method} `}"${location.origin}${path}"`, '  -H "Authorization: Bearer $CORRAL_TOKEN"'];
+  const lines = [
+    `curl ${method === 'GET' ? '' : `-X ${method} `}"${location.origin}${path}"`,
+    '  -H "Authorization: Bearer $CORRAL_TOKEN"',
+  ];
   if (body !== undefined) lines.push('  -H "Content-Type: application/json"', `  -d '${JSON.stringify(body)}'`);
   return lines.join(' \\\n');
 }

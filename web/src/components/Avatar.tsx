@@ -8,7 +8,10 @@ export function Avatar({ name, large }: { name: string; large?: boolean }) {
 }
 
 export function initials(name: string): string {
-  const words = name.trim().split(/[\s._-]+/).filter(Boolean);
+  const words = name
+    .trim()
+    .split(/[\s._-]+/)
+    .filter(Boolean);
   const first = words[0] ?? '';
   if (/\p{Script=Han}/u.test(first)) return [...first].slice(-1).join('');
   const last = words.length > 1 ? (words[words.length - 1] ?? '') : '';

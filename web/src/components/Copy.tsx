@@ -4,7 +4,17 @@ import { useTranslation } from 'react-i18next';
 import { CheckIcon, CopyIcon } from './icons';
 
 /** Copies and says so on the button; where the clipboard is not allowed (plain http by name), it says that. */
-export function CopyButton({ text, label, size = 'small', type = 'text' }: { text: string; label?: string; size?: 'small' | 'middle'; type?: 'text' | 'default' | 'primary' }) {
+export function CopyButton({
+  text,
+  label,
+  size = 'small',
+  type = 'text',
+}: {
+  text: string;
+  label?: string;
+  size?: 'small' | 'middle';
+  type?: 'text' | 'default' | 'primary';
+}) {
   const { t } = useTranslation();
   const [state, setState] = useState<'idle' | 'copied' | 'refused'>('idle');
   useEffect(() => {
@@ -23,7 +33,13 @@ export function CopyButton({ text, label, size = 'small', type = 'text' }: { tex
   };
   const words = { idle: label ?? t('action.copy'), copied: t('action.copied'), refused: t('action.copyByHand') };
   return (
-    <Button size={size} type={type} icon={state === 'copied' ? <CheckIcon /> : <CopyIcon />} onClick={copy} aria-live="polite">
+    <Button
+      size={size}
+      type={type}
+      icon={state === 'copied' ? <CheckIcon /> : <CopyIcon />}
+      onClick={copy}
+      aria-live="polite"
+    >
       {words[state]}
     </Button>
   );

@@ -33,7 +33,20 @@ interface DataTableProps<Row extends { id: string }> {
 }
 
 /** 40 px rows, hairlines, heads at 12 px; a skeleton of the same height before data comes. */
-export function DataTable<Row extends { id: string }>({ label, rows, columns, phoneRow, empty, onOpen, openId, selection, expandable, onSort, more, skeletonRows = 8 }: DataTableProps<Row>) {
+export function DataTable<Row extends { id: string }>({
+  label,
+  rows,
+  columns,
+  phoneRow,
+  empty,
+  onOpen,
+  openId,
+  selection,
+  expandable,
+  onSort,
+  more,
+  skeletonRows = 8,
+}: DataTableProps<Row>) {
   const { t } = useTranslation();
   const phone = usePhone();
   const [width, measure] = useWidth();
@@ -64,7 +77,9 @@ export function DataTable<Row extends { id: string }>({ label, rows, columns, ph
       )}
       {more && (
         <div className="form-actions" style={{ marginTop: 12 }}>
-          <Button onClick={more.load} disabled={more.loading}>{more.words ?? t('action.showMore')}</Button>
+          <Button onClick={more.load} disabled={more.loading}>
+            {more.words ?? t('action.showMore')}
+          </Button>
         </div>
       )}
     </div>
@@ -89,7 +104,12 @@ function openable(open: () => void): React.HTMLAttributes<HTMLElement> {
     style: { cursor: 'pointer' },
     onClick: (event) => {
       // A link, button or box inside the row has its own meaning.
-      if ((event.target as HTMLElement).closest('a, button, input, label, .ant-select, .ant-dropdown, .ant-table-selection-column')) return;
+      if (
+        (event.target as HTMLElement).closest(
+          'a, button, input, label, .ant-select, .ant-dropdown, .ant-table-selection-column',
+        )
+      )
+        return;
       open();
     },
     onKeyDown: (event) => {
@@ -98,7 +118,12 @@ function openable(open: () => void): React.HTMLAttributes<HTMLElement> {
   };
 }
 
-function PhoneRows<Row extends { id: string }>({ label, rows, phoneRow, onOpen }: Pick<DataTableProps<Row>, 'label' | 'phoneRow' | 'onOpen'> & { rows: readonly Row[] }) {
+function PhoneRows<Row extends { id: string }>({
+  label,
+  rows,
+  phoneRow,
+  onOpen,
+}: Pick<DataTableProps<Row>, 'label' | 'phoneRow' | 'onOpen'> & { rows: readonly Row[] }) {
   return (
     <ul aria-label={label} className="phone-rows">
       {rows.map((row) => (

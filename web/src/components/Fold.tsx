@@ -7,7 +7,13 @@ export function Fold({ title, summary, children }: { title: string; summary: str
   const id = useId();
   return (
     <div className="fold">
-      <button type="button" className="plain fold-head" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>
+      <button
+        type="button"
+        className="plain fold-head"
+        aria-expanded={open}
+        aria-controls={id}
+        onClick={() => setOpen(!open)}
+      >
         {open ? <ChevronDown size={14} /> : <ChevronRight size={14} />}
         <span className="fold-title">{title}</span>
         <span className="text-2 cut">{summary}</span>

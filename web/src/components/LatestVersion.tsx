@@ -16,7 +16,13 @@ const NewerVersion = createContext<(() => void) | null>(null);
  * Shows the newest version of something to a form. While the form has edits it keeps the version they were made
  * on, so that nothing typed is lost when somebody else saves; `ChangedMeanwhile` says so and offers the newer one.
  */
-export function LatestVersion<T extends Versioned>({ of: newest, children }: { of: T; children: (shown: T) => ReactNode }) {
+export function LatestVersion<T extends Versioned>({
+  of: newest,
+  children,
+}: {
+  of: T;
+  children: (shown: T) => ReactNode;
+}) {
   const [kept, setKept] = useState(newest);
   const another = newest.id !== kept.id;
   const newer = !another && newest.generation !== kept.generation;
@@ -38,7 +44,10 @@ export function ChangedNotice({ onLoad }: { onLoad: () => void }) {
   const { t } = useTranslation();
   return (
     <Notice tone="warning">
-      {t('problem.stale.title')} <Button type="link" size="small" onClick={onLoad}>{t('unsaved.loadNew')}</Button>
+      {t('problem.stale.title')}{' '}
+      <Button type="link" size="small" onClick={onLoad}>
+        {t('unsaved.loadNew')}
+      </Button>
     </Notice>
   );
 }

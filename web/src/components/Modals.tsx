@@ -5,7 +5,17 @@ import { CopyButton } from './Copy';
 import { ProblemNotice } from './States';
 
 /** Shows a secret the one time it exists in readable form. Closing needs the button, so it is not lost by a stray click. */
-export function SecretOnce({ title, text, secret, onClose }: { title: string; text: ReactNode; secret: string | null; onClose: () => void }) {
+export function SecretOnce({
+  title,
+  text,
+  secret,
+  onClose,
+}: {
+  title: string;
+  text: ReactNode;
+  secret: string | null;
+  onClose: () => void;
+}) {
   const { t } = useTranslation();
   return (
     <Modal
@@ -76,7 +86,9 @@ function ConfirmBody({ text, name, action, keep, onConfirm, onClose }: ConfirmPr
         void confirm();
       }}
     >
-      <div className="text-2" style={{ marginBottom: 16 }}>{text}</div>
+      <div className="text-2" style={{ marginBottom: 16 }}>
+        {text}
+      </div>
       {error !== null && <ProblemNotice error={error} />}
       <div className="form-actions confirm-actions">
         {name !== undefined && (
@@ -85,8 +97,12 @@ function ConfirmBody({ text, name, action, keep, onConfirm, onClose }: ConfirmPr
             <Input value={typed} onChange={(event) => setTyped(event.target.value)} autoComplete="off" />
           </label>
         )}
-        <Button type="text" onClick={onClose}>{keep}</Button>
-        <Button danger htmlType="submit" disabled={busy || (name !== undefined && typed.trim() !== name)}>{action}</Button>
+        <Button type="text" onClick={onClose}>
+          {keep}
+        </Button>
+        <Button danger htmlType="submit" disabled={busy || (name !== undefined && typed.trim() !== name)}>
+          {action}
+        </Button>
       </div>
     </form>
   );

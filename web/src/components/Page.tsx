@@ -37,7 +37,20 @@ interface PageProps {
 }
 
 /** The frame of every page: header with crumb, title and actions, the answer first, then the evidence. */
-export function Page({ title, crumbs = [], chip, actions, live, scoped, tabs, answer, rail, panel, foot, children }: PageProps) {
+export function Page({
+  title,
+  crumbs = [],
+  chip,
+  actions,
+  live,
+  scoped,
+  tabs,
+  answer,
+  rail,
+  panel,
+  foot,
+  children,
+}: PageProps) {
   useEffect(() => {
     document.title = `${title} · Corral`;
   }, [title]);
@@ -83,7 +96,9 @@ function CrumbLink({ title, to }: Crumb) {
   return (
     <>
       {to ? <Link to={to}>{title}</Link> : <span className="crumb">{title}</span>}
-      <span className="slash" aria-hidden="true">/</span>
+      <span className="slash" aria-hidden="true">
+        /
+      </span>
     </>
   );
 }
@@ -93,7 +108,12 @@ function PhoneMenuButton() {
   const { openMenu } = useShell();
   return (
     <>
-      <button type="button" className="plain icon-button only-phone" onClick={openMenu} aria-label={t('shell.openMenu')}>
+      <button
+        type="button"
+        className="plain icon-button only-phone"
+        onClick={openMenu}
+        aria-label={t('shell.openMenu')}
+      >
         <MenuIcon size={20} />
       </button>
       <Mark className="mark only-phone" size={20} />
@@ -112,7 +132,15 @@ function PhoneSearchButton() {
 }
 
 /** The page's answer: a sentence with numbers, a grey consequence, a smaller second line. */
-export function AnswerLine({ children, consequence, detail }: { children: ReactNode; consequence?: ReactNode; detail?: ReactNode }) {
+export function AnswerLine({
+  children,
+  consequence,
+  detail,
+}: {
+  children: ReactNode;
+  consequence?: ReactNode;
+  detail?: ReactNode;
+}) {
   const { i18n } = useTranslation();
   return (
     <>
@@ -127,7 +155,17 @@ export function AnswerLine({ children, consequence, detail }: { children: ReactN
 }
 
 /** A heading and a hairline; never a card. */
-export function Section({ title, note, aside, children }: { title: string; note?: ReactNode; aside?: ReactNode; children?: ReactNode }) {
+export function Section({
+  title,
+  note,
+  aside,
+  children,
+}: {
+  title: string;
+  note?: ReactNode;
+  aside?: ReactNode;
+  children?: ReactNode;
+}) {
   return (
     <section className="section" aria-label={title}>
       <div className="section-head">

@@ -4,7 +4,19 @@ import { useTranslation } from 'react-i18next';
 import { CloseIcon } from './icons';
 
 /** A 372 px drawer beside the list, which stays usable; the whole screen on a phone. Escape closes it. */
-export function SidePanel({ title, subtitle, avatar, onClose, children }: { title: string; subtitle?: ReactNode; avatar?: ReactNode; onClose: () => void; children: ReactNode }) {
+export function SidePanel({
+  title,
+  subtitle,
+  avatar,
+  onClose,
+  children,
+}: {
+  title: string;
+  subtitle?: ReactNode;
+  avatar?: ReactNode;
+  onClose: () => void;
+  children: ReactNode;
+}) {
   const { t } = useTranslation();
   const panel = useRef<HTMLElement>(null);
   useEffect(() => {

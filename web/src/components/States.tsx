@@ -7,7 +7,17 @@ import { CheckIcon, WarningIcon } from './icons';
 import { useProblemText } from './problem-text';
 
 /** Teaches in one sentence, one command, one button. */
-export function EmptyState({ title, text, command, actions }: { title: string; text: ReactNode; command?: string; actions?: ReactNode }) {
+export function EmptyState({
+  title,
+  text,
+  command,
+  actions,
+}: {
+  title: string;
+  text: ReactNode;
+  command?: string;
+  actions?: ReactNode;
+}) {
   return (
     <div className="teach">
       <h3>{title}</h3>
@@ -34,7 +44,9 @@ export function ErrorState({ error, what, onRetry }: { error: unknown; what?: st
               {t('action.tryNow')}
             </Button>
           )}
-          {error instanceof ApiError && error.requestId && <span className="small text-3">{t('error.requestId', { id: error.requestId })}</span>}
+          {error instanceof ApiError && error.requestId && (
+            <span className="small text-3">{t('error.requestId', { id: error.requestId })}</span>
+          )}
         </div>
       </div>
     </div>

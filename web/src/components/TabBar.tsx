@@ -1,11 +1,28 @@
 import { Link } from '@tanstack/react-router';
 
 /** The views of one page as links; which one is open lives in the address. */
-export function TabBar({ label, tabs }: { label: string; tabs: readonly { key: string; title: string; count?: number; /** What else stays in the address. */ keep?: Record<string, string | undefined> }[] }) {
+export function TabBar({
+  label,
+  tabs,
+}: {
+  label: string;
+  tabs: readonly {
+    key: string;
+    title: string;
+    count?: number;
+    /** What else stays in the address. */ keep?: Record<string, string | undefined>;
+  }[];
+}) {
   return (
     <nav className="tab-bar" aria-label={label}>
       {tabs.map(({ key, title, count, keep }, index) => (
-        <Link key={key} to="." search={{ tab: index === 0 ? undefined : key, ...keep }} replace activeOptions={{ includeSearch: true, explicitUndefined: true }}>
+        <Link
+          key={key}
+          to="."
+          search={{ tab: index === 0 ? undefined : key, ...keep }}
+          replace
+          activeOptions={{ includeSearch: true, explicitUndefined: true }}
+        >
           {title}
           {count !== undefined && <span className="count">{count}</span>}
         </Link>

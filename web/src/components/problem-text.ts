@@ -13,10 +13,12 @@ export interface ProblemText {
 export function useProblemText(): (error: unknown) => ProblemText {
   const { t, i18n } = useTranslation();
   return (error) => {
-    if (!(error instanceof ApiError)) return { title: t('problem.unexpected.title'), text: t('problem.unexpected.text') };
+    if (!(error instanceof ApiError))
+      return { title: t('problem.unexpected.title'), text: t('problem.unexpected.text') };
     if (error.unreachable) return { title: t('problem.unreachable.title'), text: t('problem.unreachable.text') };
     // A malformed id is to its reader what an unknown one is.
-    if (error.nowhere && error.status !== 404) return { title: t('problem.not-found.title'), text: t('problem.not-found.text') };
+    if (error.nowhere && error.status !== 404)
+      return { title: t('problem.not-found.title'), text: t('problem.not-found.text') };
     const key = `problem.${error.slug}`;
     const known = i18n.exists(`${key}.title`);
     if (i18n.language !== 'en' && known) {

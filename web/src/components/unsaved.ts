@@ -32,7 +32,9 @@ function filled(value: unknown): unknown {
     return rest.length > 0 ? rest : undefined;
   }
   if (value !== null && typeof value === 'object') {
-    const rest = Object.entries(value).flatMap(([key, one]) => (filled(one) === undefined ? [] : [[key, filled(one)] as const]));
+    const rest = Object.entries(value).flatMap(([key, one]) =>
+      filled(one) === undefined ? [] : [[key, filled(one)] as const],
+    );
     return rest.length > 0 ? Object.fromEntries(rest.sort(([a], [b]) => a.localeCompare(b))) : undefined;
   }
   return value === '' || value === null || value === false ? undefined : value;
@@ -54,5 +56,7 @@ interface Place {
 export function closesForms(from: Place, to: Place): boolean {
   if (from.pathname !== to.pathname) return true;
   const kept = [...(VIEW['*'] ?? []), ...(VIEW[from.pathname] ?? [])];
-  return [...new Set([...Object.keys(from.search), ...Object.keys(to.search)])].some((key) => !kept.includes(key) && from.search[key] !== to.search[key]);
+  return [...new Set([...Object.keys(from.search), ...Object.keys(to.search)])].some(
+    (key) => !kept.includes(key) && from.search[key] !== to.search[key],
+  );
 }

@@ -10,7 +10,12 @@ type Saves<Result> = false | ((result: Result) => boolean);
  * Sends a form once. Field problems go to their fields; the rest is kept in `error` for a
  * ProblemNotice above the form. What was typed and not sent is not left without a question.
  */
-export function useSubmit<Values, Result>(form: FormInstance, send: (values: Values) => Promise<Result>, then?: (result: Result) => void, saves: Saves<Result> = always) {
+export function useSubmit<Values, Result>(
+  form: FormInstance,
+  send: (values: Values) => Promise<Result>,
+  then?: (result: Result) => void,
+  saves: Saves<Result> = always,
+) {
   const began = useRef('');
   useEffect(() => {
     began.current = standing(form.getFieldsValue(true));

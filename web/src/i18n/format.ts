@@ -26,13 +26,22 @@ export function moment(at: Date, language: Language, now: Date = new Date()): st
 
 export function day(at: Date, language: Language, now: Date = new Date()): string {
   const year = at.getFullYear() === now.getFullYear() ? undefined : 'numeric';
-  const text = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, { year, month: language === 'en' ? 'short' : 'long', day: 'numeric' }).format(at);
+  const text = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, {
+    year,
+    month: language === 'en' ? 'short' : 'long',
+    day: 'numeric',
+  }).format(at);
   // A space between Han and digits, as everywhere in the console; a date does not break across lines.
   const spaced = text.replace(/(\d)(\p{Script=Han})/gu, '$1 $2').replace(/(\p{Script=Han})(\d)/gu, '$1 $2');
   return spaced.replaceAll(' ', '\u00a0');
 }
 
-const UNITS = [['time.days', DAY], ['time.hours', HOUR], ['time.minutes', MINUTE], ['time.seconds', 1]] as const;
+const UNITS = [
+  ['time.days', DAY],
+  ['time.hours', HOUR],
+  ['time.minutes', MINUTE],
+  ['time.seconds', 1],
+] as const;
 
 /** 41 s, 14 min 5 s, 2 h 4 min, 3 d 5 h: the largest unit that fits and the next, rounded down, as the command says it. */
 export function duration(seconds: number, t: TFunction, units: 1 | 2 = 2): string {

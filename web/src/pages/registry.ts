@@ -6,7 +6,24 @@ export const groups = ['top', 'work', 'data', 'cluster', 'organisation', 'platfo
 
 export interface PageEntry {
   /** Names the page in the catalogues: menu.<key>. */
-  key: 'home' | 'training' | 'launchTraining' | 'allWorkloads' | 'workload' | 'runtimes' | 'secrets' | 'queues' | 'zonesAndNodes' | 'flavors' | 'people' | 'importPeople' | 'organisations' | 'roles' | 'auditLog' | 'settings' | 'profile';
+  key:
+    | 'home'
+    | 'training'
+    | 'launchTraining'
+    | 'allWorkloads'
+    | 'workload'
+    | 'runtimes'
+    | 'secrets'
+    | 'queues'
+    | 'zonesAndNodes'
+    | 'flavors'
+    | 'people'
+    | 'importPeople'
+    | 'organisations'
+    | 'roles'
+    | 'auditLog'
+    | 'settings'
+    | 'profile';
   path: string;
   /** Where it stands in the left menu; pages without a group are reached from elsewhere. */
   group?: (typeof groups)[number];
@@ -20,18 +37,88 @@ export const pages: readonly PageEntry[] = [
   { key: 'home', path: '/', group: 'top', load: () => import('./home/HomePage') },
   { key: 'training', path: '/training', group: 'work', load: () => import('./work/list/TrainingPage') },
   { key: 'allWorkloads', path: '/workloads', group: 'work', load: () => import('./work/list/AllWorkloadsPage') },
-  { key: 'launchTraining', path: '/training/launch', permission: 'workloads.run', load: () => import('./work/launch/LaunchPage') },
+  {
+    key: 'launchTraining',
+    path: '/training/launch',
+    permission: 'workloads.run',
+    load: () => import('./work/launch/LaunchPage'),
+  },
   { key: 'workload', path: '/workloads/$workloadId', load: () => import('./work/one/WorkloadPage') },
-  { key: 'runtimes', path: '/runtimes', group: 'data', permission: 'workloads.run', load: () => import('./data/runtimes/RuntimesPage') },
-  { key: 'secrets', path: '/secrets', group: 'data', permission: 'workloads.run', load: () => import('./data/secrets/SecretsPage') },
-  { key: 'queues', path: '/queues', group: 'cluster', permission: 'queues.read', load: () => import('./cluster/queues/QueuesPage') },
-  { key: 'zonesAndNodes', path: '/nodes', group: 'cluster', permission: 'zones.read', load: () => import('./cluster/zones/ZonesPage') },
-  { key: 'people', path: '/people', group: 'organisation', permission: 'people.read', load: () => import('./organisation/people/PeoplePage') },
-  { key: 'importPeople', path: '/people/import', permission: 'people.manage', load: () => import('./organisation/people/ImportPage') },
-  { key: 'organisations', path: '/organisations', group: 'organisation', permission: 'organisations.read', load: () => import('./organisation/organisations/OrganisationsPage') },
-  { key: 'roles', path: '/roles', group: 'organisation', permission: 'roles.read', load: () => import('./organisation/roles/RolesPage') },
-  { key: 'flavors', path: '/flavors', group: 'platform', permission: 'flavors.read', load: () => import('./platform/flavors/FlavorsPage') },
-  { key: 'auditLog', path: '/audit', group: 'platform', permission: 'audit.read', load: () => import('./security/AuditPage') },
-  { key: 'settings', path: '/settings', group: 'platform', permission: 'settings.read', load: () => import('./settings/SettingsPage') },
+  {
+    key: 'runtimes',
+    path: '/runtimes',
+    group: 'data',
+    permission: 'workloads.run',
+    load: () => import('./data/runtimes/RuntimesPage'),
+  },
+  {
+    key: 'secrets',
+    path: '/secrets',
+    group: 'data',
+    permission: 'workloads.run',
+    load: () => import('./data/secrets/SecretsPage'),
+  },
+  {
+    key: 'queues',
+    path: '/queues',
+    group: 'cluster',
+    permission: 'queues.read',
+    load: () => import('./cluster/queues/QueuesPage'),
+  },
+  {
+    key: 'zonesAndNodes',
+    path: '/nodes',
+    group: 'cluster',
+    permission: 'zones.read',
+    load: () => import('./cluster/zones/ZonesPage'),
+  },
+  {
+    key: 'people',
+    path: '/people',
+    group: 'organisation',
+    permission: 'people.read',
+    load: () => import('./organisation/people/PeoplePage'),
+  },
+  {
+    key: 'importPeople',
+    path: '/people/import',
+    permission: 'people.manage',
+    load: () => import('./organisation/people/ImportPage'),
+  },
+  {
+    key: 'organisations',
+    path: '/organisations',
+    group: 'organisation',
+    permission: 'organisations.read',
+    load: () => import('./organisation/organisations/OrganisationsPage'),
+  },
+  {
+    key: 'roles',
+    path: '/roles',
+    group: 'organisation',
+    permission: 'roles.read',
+    load: () => import('./organisation/roles/RolesPage'),
+  },
+  {
+    key: 'flavors',
+    path: '/flavors',
+    group: 'platform',
+    permission: 'flavors.read',
+    load: () => import('./platform/flavors/FlavorsPage'),
+  },
+  {
+    key: 'auditLog',
+    path: '/audit',
+    group: 'platform',
+    permission: 'audit.read',
+    load: () => import('./security/AuditPage'),
+  },
+  {
+    key: 'settings',
+    path: '/settings',
+    group: 'platform',
+    permission: 'settings.read',
+    load: () => import('./settings/SettingsPage'),
+  },
   { key: 'profile', path: '/profile', load: () => import('./profile/ProfilePage') },
 ];

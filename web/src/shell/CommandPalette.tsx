@@ -56,21 +56,59 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
       </div>
       <div className="palette-list" id={listId} role="listbox" aria-label={t('palette.title')}>
         {items.map((item, index) => (
-          <PaletteOption key={item.id} id={optionId(index)} item={item} heading={items[index - 1]?.group !== item.group} selected={index === at} onHover={() => setChosen(index)} onRun={() => run(item)} />
+          <PaletteOption
+            key={item.id}
+            id={optionId(index)}
+            item={item}
+            heading={items[index - 1]?.group !== item.group}
+            selected={index === at}
+            onHover={() => setChosen(index)}
+            onRun={() => run(item)}
+          />
         ))}
       </div>
-      {items.length === 0 && <p className="palette-none" role="status">{t('palette.none', { text })}</p>}
+      {items.length === 0 && (
+        <p className="palette-none" role="status">
+          {t('palette.none', { text })}
+        </p>
+      )}
     </Dialog>
   );
 }
 
-function PaletteOption({ id, item, heading, selected, onHover, onRun }: { id: string; item: PaletteItem; heading: boolean; selected: boolean; onHover: () => void; onRun: () => void }) {
+function PaletteOption({
+  id,
+  item,
+  heading,
+  selected,
+  onHover,
+  onRun,
+}: {
+  id: string;
+  item: PaletteItem;
+  heading: boolean;
+  selected: boolean;
+  onHover: () => void;
+  onRun: () => void;
+}) {
   const { t } = useTranslation();
   return (
     <>
-      {heading && <div className="palette-group" role="presentation">{t(`palette.${item.group}`)}</div>}
+      {heading && (
+        <div className="palette-group" role="presentation">
+          {t(`palette.${item.group}`)}
+        </div>
+      )}
       {/* eslint-disable-next-line jsx-a11y/click-events-have-key-events -- keys are handled by the combobox, as for every listbox */}
-      <div id={id} role="option" tabIndex={-1} aria-selected={selected} className="palette-option" onMouseMove={onHover} onClick={onRun}>
+      <div
+        id={id}
+        role="option"
+        tabIndex={-1}
+        aria-selected={selected}
+        className="palette-option"
+        onMouseMove={onHover}
+        onClick={onRun}
+      >
         {item.icon}
         <span className="cut">{item.name}</span>
         {item.what && <span className="what nowrap">{item.what}</span>}

@@ -44,7 +44,8 @@ function MenuGroup({ group, entries }: { group: (typeof groups)[number]; entries
   const { t } = useTranslation();
   const path = useRouterState({ select: (state) => state.location.pathname });
   if (entries.length === 0) return null;
-  const isHere = (entry: PageEntry) => (entry.path === '/' ? path === '/' : path === entry.path || path.startsWith(`${entry.path}/`));
+  const isHere = (entry: PageEntry) =>
+    entry.path === '/' ? path === '/' : path === entry.path || path.startsWith(`${entry.path}/`);
   return (
     <div role="group" aria-label={group === 'top' ? undefined : t(`menu.${group}`)}>
       {group !== 'top' && <div className="menu-group">{t(`menu.${group}`)}</div>}

@@ -26,7 +26,11 @@ export function OrganisationSwitcher() {
         { value: EVERYTHING, label: t('shell.allOrganisations') },
         ...nodes.map((node) => ({ value: node.id, label: node.name, depth: node.depth })),
       ]}
-      optionRender={(option) => <span style={{ paddingInlineStart: 14 * Number((option.data as { depth?: number }).depth ?? 0) }}>{option.label}</span>}
+      optionRender={(option) => (
+        <span style={{ paddingInlineStart: 14 * Number((option.data as { depth?: number }).depth ?? 0) }}>
+          {option.label}
+        </span>
+      )}
     />
   );
 }

@@ -63,7 +63,9 @@ function SignedIn({ user }: { user: string }) {
   }
   return (
     <ShellContext value={shell}>
-      <a className="skip" href="#main">{t('shell.skip')}</a>
+      <a className="skip" href="#main">
+        {t('shell.skip')}
+      </a>
       <div className="shell">
         <Menu />
         <main id="main" className="main" tabIndex={-1}>
@@ -107,10 +109,14 @@ function useCodeAhead(): void {
     const fetchAll = () => {
       const allowed = pages.filter((page) => !page.permission || hasPermission(session, page.permission));
       // What fails here is fetched again, and its failure shown, when it is opened.
-      for (const load of [loadPalette, loadQuestion, ...allowed.map((page) => page.load)]) load().catch(() => undefined);
+      for (const load of [loadPalette, loadQuestion, ...allowed.map((page) => page.load)])
+        load().catch(() => undefined);
     };
     // Safari has no idle callback.
-    const timer = setTimeout(() => ('requestIdleCallback' in window ? requestIdleCallback(fetchAll, { timeout: 5000 }) : fetchAll()), 1000);
+    const timer = setTimeout(
+      () => ('requestIdleCallback' in window ? requestIdleCallback(fetchAll, { timeout: 5000 }) : fetchAll()),
+      1000,
+    );
     return () => clearTimeout(timer);
   }, [session]);
 }
@@ -118,7 +124,8 @@ function useCodeAhead(): void {
 function usePaletteKey(open: () => void): void {
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.altKey || event.shiftKey) return;
+      if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.altKey || event.shiftKey)
+        return;
       event.preventDefault();
       open();
     };

@@ -28,12 +28,20 @@ export function UserBlock() {
     {
       type: 'group',
       label: t('shell.theme'),
-      children: themes.map((one) => ({ key: `theme-${one}`, label: t(`theme.${one}`), onClick: () => chooseTheme(one) })),
+      children: themes.map((one) => ({
+        key: `theme-${one}`,
+        label: t(`theme.${one}`),
+        onClick: () => chooseTheme(one),
+      })),
     },
     {
       type: 'group',
       label: t('shell.language'),
-      children: languages.map((one) => ({ key: `language-${one.key}`, label: <span lang={one.key}>{one.name}</span>, onClick: () => chooseLanguage(one.key) })),
+      children: languages.map((one) => ({
+        key: `language-${one.key}`,
+        label: <span lang={one.key}>{one.name}</span>,
+        onClick: () => chooseLanguage(one.key),
+      })),
     },
     { type: 'divider' },
     { key: 'sign-out', label: t('shell.signOut'), onClick: signOut },

@@ -27,7 +27,8 @@ export function usePaletteItems(text: string): PaletteItem[] {
   const all = [...usePageItems(), ...useOrganisationItems(), ...useActionItems()];
   const people = usePeopleItems(text);
   const wanted = text.trim().toLowerCase().split(/\s+/).filter(Boolean);
-  const matches = ({ name, what = '' }: PaletteItem) => wanted.every((word) => `${name} ${what}`.toLowerCase().includes(word));
+  const matches = ({ name, what = '' }: PaletteItem) =>
+    wanted.every((word) => `${name} ${what}`.toLowerCase().includes(word));
   const limit = wanted.length === 0 ? 8 : 20;
   const found = all.filter(matches);
   const of = (group: PaletteItem['group']) => found.filter((item) => item.group === group).slice(0, limit);
@@ -38,17 +39,19 @@ function usePageItems(): PaletteItem[] {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const session = useSession();
-  return pages
-    // A page of one thing is reached through the thing.
-    .filter((page) => !page.path.includes('$') && (!page.permission || hasPermission(session, page.permission)))
-    .map((page) => ({
-      id: `page-${page.key}`,
-      group: 'pages',
-      name: t(`menu.${page.key}`),
-      what: page.group && page.group !== 'top' ? t(`menu.${page.group}`) : undefined,
-      icon: <PageIcon />,
-      run: () => void navigate({ to: page.path }),
-    }));
+  return (
+    pages
+      // A page of one thing is reached through the thing.
+      .filter((page) => !page.path.includes('$') && (!page.permission || hasPermission(session, page.permission)))
+      .map((page) => ({
+        id: `page-${page.key}`,
+        group: 'pages',
+        name: t(`menu.${page.key}`),
+        what: page.group && page.group !== 'top' ? t(`menu.${page.group}`) : undefined,
+        icon: <PageIcon />,
+        run: () => void navigate({ to: page.path }),
+      }))
+  );
 }
 
 function usePeopleItems(text: string): PaletteItem[] {
@@ -92,8 +95,22 @@ function useActionItems(): PaletteItem[] {
   const { signOut } = useShell();
   const { chooseTheme, chooseLanguage } = useChangePreferences();
   return [
-    ...themes.map((theme) => ({ id: `theme-${theme}`, group: 'actions' as const, name: t(`theme.${theme}`), what: t('shell.theme'), icon: <SunIcon />, run: () => chooseTheme(theme) })),
-    ...languages.map(({ key, name }) => ({ id: `language-${key}`, group: 'actions' as const, name, what: t('shell.language'), icon: <GlobeIcon />, run: () => chooseLanguage(key) })),
+    ...themes.map((theme) => ({
+      id: `theme-${theme}`,
+      group: 'actions' as const,
+      name: t(`theme.${theme}`),
+      what: t('shell.theme'),
+      icon: <SunIcon />,
+      run: () => chooseTheme(theme),
+    })),
+    ...languages.map(({ key, name }) => ({
+      id: `language-${key}`,
+      group: 'actions' as const,
+      name,
+      what: t('shell.language'),
+      icon: <GlobeIcon />,
+      run: () => chooseLanguage(key),
+    })),
     { id: 'sign-out', group: 'actions', name: t('shell.signOut'), icon: <SignOutIcon />, run: signOut },
   ];
 }

@@ -10,7 +10,8 @@ export function parseSearch(search: string): UrlState {
 
 export function stringifySearch(state: Record<string, unknown>): string {
   const params = new URLSearchParams();
-  for (const [key, value] of Object.entries(state)) if (typeof value === 'string' && value !== '') params.set(key, value);
+  for (const [key, value] of Object.entries(state))
+    if (typeof value === 'string' && value !== '') params.set(key, value);
   const text = params.toString();
   return text ? `?${text}` : '';
 }

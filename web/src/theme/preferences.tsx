@@ -1,4 +1,13 @@
-import { createContext, useCallback, useContext, useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from 'react';
+import {
+  createContext,
+  useCallback,
+  useContext,
+  useEffect,
+  useMemo,
+  useState,
+  useSyncExternalStore,
+  type ReactNode,
+} from 'react';
 import { loadLanguage } from '../i18n';
 import { isLanguage, languageFor, type Language } from '../i18n/languages';
 import { readKept, writeKept } from '../kept';
@@ -50,7 +59,10 @@ export function PreferencesProvider({ children }: { children: ReactNode }) {
     void loadLanguage(next).then(() => storeLanguage(next));
   }, []);
 
-  const value = useMemo(() => ({ theme, mode, language, setTheme, setLanguage }), [theme, mode, language, setTheme, setLanguage]);
+  const value = useMemo(
+    () => ({ theme, mode, language, setTheme, setLanguage }),
+    [theme, mode, language, setTheme, setLanguage],
+  );
   return <PreferencesContext value={value}>{children}</PreferencesContext>;
 }
 

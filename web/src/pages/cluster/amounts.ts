@@ -14,7 +14,8 @@ export function readAmount(text: string, resource: Resource): number | undefined
 }
 
 /** The same backwards, for a field that is edited. */
-export const writeAmount = (amount: number, resource: Resource): string => String(Math.round((amount / UNITS[resource]) * 1000) / 1000);
+export const writeAmount = (amount: number, resource: Resource): string =>
+  String(Math.round((amount / UNITS[resource]) * 1000) / 1000);
 
 export function useAmounts() {
   const { t } = useTranslation();
@@ -22,13 +23,16 @@ export function useAmounts() {
   // Three figures say enough: 23.5 GiB, 252 GiB, 0.25 GPUs.
   const plain = (amount: number, resource: Resource): string => {
     const value = amount / UNITS[resource];
-    return new Intl.NumberFormat(language, { maximumFractionDigits: Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2 }).format(value);
+    return new Intl.NumberFormat(language, {
+      maximumFractionDigits: Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2,
+    }).format(value);
   };
   return {
     /** 2.5, or 64 with its unit said elsewhere. */
     plain,
     /** 2.5 GPUs, 64 GiB. */
-    told: (amount: number, resource: Resource): string => t(`amount.${resource}`, { count: amount / UNITS[resource], amount: plain(amount, resource) }),
+    told: (amount: number, resource: Resource): string =>
+      t(`amount.${resource}`, { count: amount / UNITS[resource], amount: plain(amount, resource) }),
     /** A size of memory in its best unit. */
     gib: (mib: number): string => t('amount.memory_mib', { count: mib / 1024, amount: plain(mib, 'memory_mib') }),
   };

@@ -38,4 +38,5 @@ export const nodesQuery = queryOptions({
 });
 
 /** Every device, in the order of its node; they come with the nodes. */
-export const devicesOf = (nodes: readonly ClusterNode[] | undefined): Device[] | undefined => nodes?.flatMap((node) => node.devices);
+export const devicesOf = (nodes: readonly ClusterNode[] | undefined): Device[] | undefined =>
+  nodes?.flatMap((node) => node.devices);

@@ -14,8 +14,13 @@ export function NotFoundInShell() {
   const { t } = useTranslation();
   const phone = usePhone();
   return (
-    <Page title={t('error.notFound.title')} answer={<AnswerLine consequence={t('error.notFound.consequence')}>{t('error.notFound.answer')}</AnswerLine>}>
-      <p className="text-2" style={{ marginBottom: 16 }}>{t(phone ? 'error.notFound.textPhone' : 'error.notFound.text')}</p>
+    <Page
+      title={t('error.notFound.title')}
+      answer={<AnswerLine consequence={t('error.notFound.consequence')}>{t('error.notFound.answer')}</AnswerLine>}
+    >
+      <p className="text-2" style={{ marginBottom: 16 }}>
+        {t(phone ? 'error.notFound.textPhone' : 'error.notFound.text')}
+      </p>
       <Link to="/">{t('error.toHome')}</Link>
     </Page>
   );
@@ -26,8 +31,13 @@ export function ForbiddenPage({ page }: { page: PageEntry }) {
   const { t } = useTranslation();
   const words = usePermissionWords();
   return (
-    <Page title={t(`menu.${page.key}`)} answer={<AnswerLine consequence={t('error.forbidden.consequence')}>{t('error.forbidden.answer')}</AnswerLine>}>
-      <p className="text-2" style={{ marginBottom: 16 }}>{t('error.forbidden.text', { permission: page.permission && words(page.permission) })}</p>
+    <Page
+      title={t(`menu.${page.key}`)}
+      answer={<AnswerLine consequence={t('error.forbidden.consequence')}>{t('error.forbidden.answer')}</AnswerLine>}
+    >
+      <p className="text-2" style={{ marginBottom: 16 }}>
+        {t('error.forbidden.text', { permission: page.permission && words(page.permission) })}
+      </p>
       <Link to="/">{t('error.toHome')}</Link>
     </Page>
   );
@@ -64,7 +74,9 @@ export function WholePageError({ error, reset }: ErrorComponentProps) {
         <Mark className="mark" size={40} />
         <h1>{t('product')}</h1>
         <ErrorState error={error} onRetry={again} />
-        <Button type="text" onClick={() => location.reload()}>{t('action.reload')}</Button>
+        <Button type="text" onClick={() => location.reload()}>
+          {t('action.reload')}
+        </Button>
       </main>
     </div>
   );

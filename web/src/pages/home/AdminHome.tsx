@@ -36,7 +36,10 @@ export function AdminHome() {
         <Checklist onNameOrganisation={() => setNaming(true)} />
       </Section>
       {hasPermission(session, 'audit.read') && (
-        <Section title={t('home.admin.changes')} aside={auditPage && <Link to={auditPage.path}>{t('home.admin.allChanges')}</Link>}>
+        <Section
+          title={t('home.admin.changes')}
+          aside={auditPage && <Link to={auditPage.path}>{t('home.admin.allChanges')}</Link>}
+        >
           <LastChanges />
         </Section>
       )}
@@ -57,13 +60,20 @@ function Answer() {
   if (next) {
     return (
       <AnswerLine consequence={t('home.admin.next', { step: words(next.key).title })}>
-        {t('home.admin.left', { count: open.length, done: checklist.items.length - open.length, total: checklist.items.length })}
+        {t('home.admin.left', {
+          count: open.length,
+          done: checklist.items.length - open.length,
+          total: checklist.items.length,
+        })}
       </AnswerLine>
     );
   }
   const counts =
     people && organisations
-      ? t('home.admin.people', { people: t('home.admin.peopleCount', { count: people.people }), organisations: t('home.admin.organisationsCount', { count: organisations.length }) })
+      ? t('home.admin.people', {
+          people: t('home.admin.peopleCount', { count: people.people }),
+          organisations: t('home.admin.organisationsCount', { count: organisations.length }),
+        })
       : undefined;
   return <AnswerLine consequence={counts}>{t('home.admin.ready')}</AnswerLine>;
 }

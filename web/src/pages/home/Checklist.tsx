@@ -22,7 +22,10 @@ export function Checklist({ onNameOrganisation }: { onNameOrganisation: () => vo
   const go = useGo();
   const words = useChecklistWords();
   const checklist = useQuery(checklistQuery);
-  if (checklist.error) return <ErrorState error={checklist.error} what={t('home.admin.checklist')} onRetry={() => void checklist.refetch()} />;
+  if (checklist.error)
+    return (
+      <ErrorState error={checklist.error} what={t('home.admin.checklist')} onRetry={() => void checklist.refetch()} />
+    );
   if (!checklist.data) return <SkeletonRows rows={5} height={56} />;
 
   const doIt = (key: string): (() => void) | null => {
@@ -44,7 +47,11 @@ export function Checklist({ onNameOrganisation }: { onNameOrganisation: () => vo
               <div className="strong">{title}</div>
               <div className="small text-2">{text}</div>
             </div>
-            {!done && act && action && <Button size="small" onClick={act}>{action}</Button>}
+            {!done && act && action && (
+              <Button size="small" onClick={act}>
+                {action}
+              </Button>
+            )}
           </li>
         );
       })}

@@ -28,10 +28,16 @@ export function JoinPanel({ onClose, onJoined }: { onClose: () => void; onJoined
     <SidePanel title={t('join.title')} onClose={onClose}>
       <Form form={form} layout="vertical" onFinish={submit}>
         {error !== null && <ProblemNotice error={error} />}
-        <Form.Item name="code" label={t('field.joinCode')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.joinCode') }) }]}>
+        <Form.Item
+          name="code"
+          label={t('field.joinCode')}
+          rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.joinCode') }) }]}
+        >
           <Input className="mono" autoComplete="off" spellCheck={false} />
         </Form.Item>
-        <Button type="primary" htmlType="submit" disabled={busy}>{t('login.join')}</Button>
+        <Button type="primary" htmlType="submit" disabled={busy}>
+          {t('login.join')}
+        </Button>
       </Form>
     </SidePanel>
   );

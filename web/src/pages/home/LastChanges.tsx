@@ -25,7 +25,8 @@ export function LastChanges() {
     queryKey: [...keys.audit, 'newest', query],
     queryFn: async () => (await body(client.GET('/api/v1/audit', { params: { query } }))).items,
   });
-  if (entries.error) return <ErrorState error={entries.error} what={t('home.admin.changes')} onRetry={() => void entries.refetch()} />;
+  if (entries.error)
+    return <ErrorState error={entries.error} what={t('home.admin.changes')} onRetry={() => void entries.refetch()} />;
   if (!entries.data) return <SkeletonRows rows={SHOWN} height={33} />;
   if (entries.data.length === 0) return <p className="teach text-2">{t('home.admin.noChanges')}</p>;
   return (
@@ -34,7 +35,8 @@ export function LastChanges() {
         <li key={entry.id} className="row change">
           <span className="small text-3 change-time">{moment(entry.at)}</span>
           <span className="grow">
-            <span className="strong">{entry.actor_name || t('audit.nobody')}</span> <span className="text-2">{words(entry.action)}</span> {aboutSelf(entry) ? null : entry.object_name}
+            <span className="strong">{entry.actor_name || t('audit.nobody')}</span>{' '}
+            <span className="text-2">{words(entry.action)}</span> {aboutSelf(entry) ? null : entry.object_name}
           </span>
           {entry.result === 'refused' && (
             <span className="chip amber">

@@ -15,7 +15,9 @@ export function Machine() {
   const system = useQuery(systemQuery);
   return (
     <Section title={t('home.admin.machine')}>
-      {system.error && <ErrorState error={system.error} what={t('home.admin.machine')} onRetry={() => void system.refetch()} />}
+      {system.error && (
+        <ErrorState error={system.error} what={t('home.admin.machine')} onRetry={() => void system.refetch()} />
+      )}
       {system.isPending && <SkeletonRows rows={6} height={33} />}
       {system.data && <Facts system={system.data} />}
     </Section>
@@ -30,9 +32,13 @@ function Facts({ system }: { system: System }) {
     <dl className="facts">
       <Fact name={t('home.machine.name')}>{machine.host_name}</Fact>
       <Fact name={t('home.machine.system')}>{`${machine.operating_system}, ${machine.architecture}`}</Fact>
-      <Fact name={t('home.machine.cpu')} second={machine.cpu_model}>{t('home.machine.cpuCount', { count: machine.cpu_count })}</Fact>
+      <Fact name={t('home.machine.cpu')} second={machine.cpu_model}>
+        {t('home.machine.cpuCount', { count: machine.cpu_count })}
+      </Fact>
       <Fact name={t('home.machine.memory')}>{gibibytes(machine.memory_mib * MIB)}</Fact>
-      <Fact name={t('home.machine.gpus')} second={machine.gpu_note}>{gpus(machine.gpus, t('home.machine.noGpus'), gibibytes)}</Fact>
+      <Fact name={t('home.machine.gpus')} second={machine.gpu_note}>
+        {gpus(machine.gpus, t('home.machine.noGpus'), gibibytes)}
+      </Fact>
       <Fact name={t('home.machine.version')}>{system.version}</Fact>
       <Fact name={t('home.machine.database')}>{databases[system.database]}</Fact>
     </dl>

@@ -28,19 +28,31 @@ function NameForm({ root, onClose }: { root: Organisation; onClose: () => void }
   const { submit, busy, error } = useSubmit(
     form,
     ({ name }: { name: string }) =>
-      body(client.PATCH('/api/v1/organisations/{organisation_id}', { body: { name: name.trim() }, params: { path: { organisation_id: root.id }, header: ifMatch(root) } })),
+      body(
+        client.PATCH('/api/v1/organisations/{organisation_id}', {
+          body: { name: name.trim() },
+          params: { path: { organisation_id: root.id }, header: ifMatch(root) },
+        }),
+      ),
     () => {
-      for (const queryKey of [keys.organisations, keys.checklist, keys.loginOptions, keys.session]) void queries.invalidateQueries({ queryKey });
+      for (const queryKey of [keys.organisations, keys.checklist, keys.loginOptions, keys.session])
+        void queries.invalidateQueries({ queryKey });
       onClose();
     },
   );
   return (
     <Form form={form} layout="vertical" onFinish={submit} initialValues={{ name: root.name }}>
       {error !== null && <ProblemNotice error={error} />}
-      <Form.Item name="name" label={t('home.name.field')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('home.name.field') }) }]}>
+      <Form.Item
+        name="name"
+        label={t('home.name.field')}
+        rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('home.name.field') }) }]}
+      >
         <Input maxLength={120} />
       </Form.Item>
-      <Button type="primary" htmlType="submit" disabled={busy}>{t('home.name.save')}</Button>
+      <Button type="primary" htmlType="submit" disabled={busy}>
+        {t('home.name.save')}
+      </Button>
     </Form>
   );
 }

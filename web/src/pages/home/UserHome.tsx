@@ -27,7 +27,14 @@ export function UserHome() {
       title={t('menu.home')}
       live
       answer={
-        <AnswerLine consequence={names ? t('home.user.belongs', { organisations: names }) : t('home.user.belongsNowhere')} detail={<Link to="/training" search={{ whose: 'mine' }}>{t('home.user.detail')}</Link>}>
+        <AnswerLine
+          consequence={names ? t('home.user.belongs', { organisations: names }) : t('home.user.belongsNowhere')}
+          detail={
+            <Link to="/training" search={{ whose: 'mine' }}>
+              {t('home.user.detail')}
+            </Link>
+          }
+        >
           {live}
         </AnswerLine>
       }
@@ -63,7 +70,9 @@ function Step({ name, to, onClick }: { name: 'ssh' | 'token' | 'join'; to?: stri
         <div className="strong">{t(`home.user.${name}.title`)}</div>
         <div className="small text-2">{t(`home.user.${name}.text`)}</div>
       </div>
-      <Button size="small" onClick={() => (to ? go(to) : onClick?.())}>{t(`home.user.${name}.action`)}</Button>
+      <Button size="small" onClick={() => (to ? go(to) : onClick?.())}>
+        {t(`home.user.${name}.action`)}
+      </Button>
     </div>
   );
 }

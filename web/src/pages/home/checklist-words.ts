@@ -11,7 +11,8 @@ export function useChecklistWords(): (key: string) => StepWords {
   const { t, i18n } = useTranslation();
   return (key) => {
     const say = t as unknown as (path: string) => string;
-    const part = (name: string): string | null => (i18n.exists(`checklist.${key}.${name}`) ? say(`checklist.${key}.${name}`) : null);
+    const part = (name: string): string | null =>
+      i18n.exists(`checklist.${key}.${name}`) ? say(`checklist.${key}.${name}`) : null;
     return { title: part('title') ?? key, text: part('text') ?? '', action: part('action') };
   };
 }

@@ -17,7 +17,15 @@ export function AccountFields({ mail }: { mail: 'needed' | 'optional' | 'none' }
   const needed = (field: string) => ({ required: true, whitespace: true, message: t('form.needed', { field }) });
   return (
     <>
-      <Form.Item name="name" label={t('field.userName')} extra={t('field.userNameHint')} rules={[needed(t('field.userName')), { pattern: /^[a-z][a-z0-9]*(?:[._-][a-z0-9]+)*$/, message: t('form.userName') }]}>
+      <Form.Item
+        name="name"
+        label={t('field.userName')}
+        extra={t('field.userNameHint')}
+        rules={[
+          needed(t('field.userName')),
+          { pattern: /^[a-z][a-z0-9]*(?:[._-][a-z0-9]+)*$/, message: t('form.userName') },
+        ]}
+      >
         <Input autoComplete="username" autoCapitalize="none" spellCheck={false} maxLength={32} />
       </Form.Item>
       <Form.Item name="display_name" label={t('field.displayName')} rules={[needed(t('field.displayName'))]}>
@@ -32,7 +40,13 @@ export function AccountFields({ mail }: { mail: 'needed' | 'optional' | 'none' }
           <Input type="email" autoComplete="email" maxLength={254} />
         </Form.Item>
       )}
-      <PasswordField name="password" label={t('field.password')} purpose="new-password" hint={t('form.atLeast', { count: PASSWORD_MINIMUM })} minimum={PASSWORD_MINIMUM} />
+      <PasswordField
+        name="password"
+        label={t('field.password')}
+        purpose="new-password"
+        hint={t('form.atLeast', { count: PASSWORD_MINIMUM })}
+        minimum={PASSWORD_MINIMUM}
+      />
     </>
   );
 }

@@ -10,11 +10,25 @@ import { themes } from '../../shell/preferences-of-me';
 import { usePreferences } from '../../theme/preferences';
 
 export function useLoginOptions() {
-  return useQuery({ queryKey: keys.loginOptions, queryFn: () => body(client.GET('/api/v1/login-options')), staleTime: 300_000 });
+  return useQuery({
+    queryKey: keys.loginOptions,
+    queryFn: () => body(client.GET('/api/v1/login-options')),
+    staleTime: 300_000,
+  });
 }
 
 /** The pages before one is inside: mark, one column, language and theme at the foot. */
-export function Door({ title, lead, children, after }: { title: string; lead: ReactNode; children: ReactNode; after?: ReactNode }) {
+export function Door({
+  title,
+  lead,
+  children,
+  after,
+}: {
+  title: string;
+  lead: ReactNode;
+  children: ReactNode;
+  after?: ReactNode;
+}) {
   const { t } = useTranslation();
   const { data: options } = useLoginOptions();
   useEffect(() => {
@@ -45,12 +59,24 @@ function Choices() {
   return (
     <div className="right">
       {languages.map(({ key, name }, index) => (
-        <button key={key} type="button" className="plain" lang={key} aria-pressed={language === key} onClick={() => setLanguage(key)}>
+        <button
+          key={key}
+          type="button"
+          className="plain"
+          lang={key}
+          aria-pressed={language === key}
+          onClick={() => setLanguage(key)}
+        >
           {index === 0 && <GlobeIcon size={14} />}
           {name}
         </button>
       ))}
-      <button type="button" className="plain" onClick={() => setTheme(next)} aria-label={t('door.themeIs', { theme: t(`theme.${theme}`), next: t(`theme.${next}`) })}>
+      <button
+        type="button"
+        className="plain"
+        onClick={() => setTheme(next)}
+        aria-label={t('door.themeIs', { theme: t(`theme.${theme}`), next: t(`theme.${next}`) })}
+      >
         <SunIcon size={14} />
         {t(`theme.${theme}`)}
       </button>

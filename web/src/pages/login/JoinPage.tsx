@@ -41,7 +41,8 @@ function ByInvitation({ secret }: { secret: string }) {
   }, [secret]);
   const { submit, busy, error } = useSubmit(
     form,
-    ({ name, display_name, password }: AccountValues) => body(client.POST('/api/v1/invitations/accept', { body: { secret, name, display_name, password } })),
+    ({ name, display_name, password }: AccountValues) =>
+      body(client.POST('/api/v1/invitations/accept', { body: { secret, name, display_name, password } })),
     (session) => {
       forgetSecret();
       enter(session);
@@ -62,8 +63,18 @@ function ByInvitation({ secret }: { secret: string }) {
     );
   }
   return (
-    <Door title={t('join.to', { organisation: offer.organisation_name })} lead={<OfferLine offer={offer} />} after={<ToLogin />}>
-      <Form<AccountValues> noValidate form={form} layout="vertical" onFinish={submit} initialValues={{ mail: offer.mail ?? undefined }}>
+    <Door
+      title={t('join.to', { organisation: offer.organisation_name })}
+      lead={<OfferLine offer={offer} />}
+      after={<ToLogin />}
+    >
+      <Form<AccountValues>
+        noValidate
+        form={form}
+        layout="vertical"
+        onFinish={submit}
+        initialValues={{ mail: offer.mail ?? undefined }}
+      >
         {error !== null && <ProblemNotice error={error} />}
         <AccountFields mail="none" />
         <JoinButton busy={busy} offer={offer} />
@@ -93,11 +104,17 @@ function ByCode() {
     <Door title={t('join.title')} lead={t('join.lead')} after={<ToLogin />}>
       <Form noValidate form={form} layout="vertical" onFinish={submit} initialValues={{ code: search.code }}>
         {error !== null && <ProblemNotice error={error} />}
-        <Form.Item name="code" label={t('field.joinCode')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.joinCode') }) }]}>
+        <Form.Item
+          name="code"
+          label={t('field.joinCode')}
+          rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.joinCode') }) }]}
+        >
           {/* eslint-disable-next-line jsx-a11y/no-autofocus -- the one thing to do on this page */}
           <Input autoFocus autoComplete="off" autoCapitalize="none" spellCheck={false} className="mono" />
         </Form.Item>
-        <Button type="primary" htmlType="submit" block disabled={busy}>{t('join.look')}</Button>
+        <Button type="primary" htmlType="submit" block disabled={busy}>
+          {t('join.look')}
+        </Button>
       </Form>
     </Door>
   );
@@ -109,16 +126,23 @@ function WithOffer({ code, offer, onOther }: { code: string; offer: Offer; onOth
   const [form] = Form.useForm<AccountValues>();
   const { submit, busy, error } = useSubmit(
     form,
-    ({ name, display_name, mail, password }: AccountValues) => body(client.POST('/api/v1/join', { body: { code, name, display_name, mail: mail?.trim() || null, password } })),
+    ({ name, display_name, mail, password }: AccountValues) =>
+      body(client.POST('/api/v1/join', { body: { code, name, display_name, mail: mail?.trim() || null, password } })),
     enter,
   );
   return (
-    <Door title={t('join.to', { organisation: offer.organisation_name })} lead={<OfferLine offer={offer} />} after={<ToLogin />}>
+    <Door
+      title={t('join.to', { organisation: offer.organisation_name })}
+      lead={<OfferLine offer={offer} />}
+      after={<ToLogin />}
+    >
       <Form<AccountValues> noValidate form={form} layout="vertical" onFinish={submit}>
         {error !== null && <ProblemNotice error={error} />}
         <AccountFields mail="optional" />
         <JoinButton busy={busy} offer={offer} />
-        <Button type="text" block onClick={onOther}>{t('join.otherCode')}</Button>
+        <Button type="text" block onClick={onOther}>
+          {t('join.otherCode')}
+        </Button>
       </Form>
     </Door>
   );

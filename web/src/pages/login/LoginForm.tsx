@@ -21,7 +21,10 @@ export function LoginForm({ provider, onEnter }: { provider: string; onEnter: (s
   const [busy, setBusy] = useState(false);
   const [forgotten, setForgotten] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
-  const waitSeconds = useCountdown(error?.slug === 'too-many-tries' ? (error.number('retry_after_seconds') ?? 0) : 0, error);
+  const waitSeconds = useCountdown(
+    error?.slug === 'too-many-tries' ? (error.number('retry_after_seconds') ?? 0) : 0,
+    error,
+  );
 
   const signIn = async ({ name, password }: Values) => {
     setBusy(true);
@@ -38,15 +41,35 @@ export function LoginForm({ provider, onEnter }: { provider: string; onEnter: (s
   };
 
   return (
-    <Form<Values> form={form} layout="vertical" onFinish={signIn} validateTrigger="onSubmit" onValuesChange={(changed) => 'name' in changed && setError(null)}>
+    <Form<Values>
+      form={form}
+      layout="vertical"
+      onFinish={signIn}
+      validateTrigger="onSubmit"
+      onValuesChange={(changed) => 'name' in changed && setError(null)}
+    >
       {error && <LoginProblem error={error} waitSeconds={waitSeconds} />}
-      <Form.Item name="name" label={t('field.userName')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.userName') }) }]}>
+      <Form.Item
+        name="name"
+        label={t('field.userName')}
+        rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.userName') }) }]}
+      >
         {/* eslint-disable-next-line jsx-a11y/no-autofocus -- the one thing to do on this page */}
         <Input autoFocus autoComplete="username" autoCapitalize="none" spellCheck={false} />
       </Form.Item>
       <div className="beside-label">
-        <PasswordField name="password" label={t('field.password')} purpose="current-password" hint={forgotten ? t('login.forgottenHow') : undefined} />
-        <button type="button" className="plain forgotten" aria-expanded={forgotten} onClick={() => setForgotten(!forgotten)}>
+        <PasswordField
+          name="password"
+          label={t('field.password')}
+          purpose="current-password"
+          hint={forgotten ? t('login.forgottenHow') : undefined}
+        />
+        <button
+          type="button"
+          className="plain forgotten"
+          aria-expanded={forgotten}
+          onClick={() => setForgotten(!forgotten)}
+        >
           {t('login.forgotten')}
         </button>
       </div>
@@ -69,7 +92,9 @@ function LoginProblem({ error, waitSeconds }: { error: ApiError; waitSeconds: nu
       <div>
         <div className="strong">{failed ? t('login.wrong') : t('login.tooMany')}</div>
         {failed && triesLeft !== null && <div>{t('login.triesLeft', { count: triesLeft })}</div>}
-        {!failed && <div>{waitSeconds > 0 ? t('login.wait', { duration: duration(waitSeconds) }) : t('login.again')}</div>}
+        {!failed && (
+          <div>{waitSeconds > 0 ? t('login.wait', { duration: duration(waitSeconds) }) : t('login.again')}</div>
+        )}
       </div>
     </div>
   );

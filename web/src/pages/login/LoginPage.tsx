@@ -26,10 +26,17 @@ export default function LoginPage() {
     );
   }
   return (
-    <Door title={options.data?.organisation_name ?? t('product')} lead={t('login.lead')} after={<OtherWays signUp={options.data?.sign_up ?? false} />}>
+    <Door
+      title={options.data?.organisation_name ?? t('product')}
+      lead={t('login.lead')}
+      after={<OtherWays signUp={options.data?.sign_up ?? false} />}
+    >
       {link.state === 'refused' && <ProblemNotice error={link.error} />}
       {options.error && <ErrorState error={options.error} onRetry={() => void options.refetch()} />}
-      {options.data?.providers.map((provider) => provider.kind === 'form' && <LoginForm key={provider.key} provider={provider.key} onEnter={enter} />)}
+      {options.data?.providers.map(
+        (provider) =>
+          provider.kind === 'form' && <LoginForm key={provider.key} provider={provider.key} onEnter={enter} />,
+      )}
     </Door>
   );
 }

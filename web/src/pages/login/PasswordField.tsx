@@ -22,11 +22,28 @@ export function PasswordField({ name, label, purpose, hint, minimum, first = fal
     <Form.Item
       name={name}
       label={label}
-      extra={capsLock ? <span role="status" style={{ color: 'var(--c-amber)' }}>{t('door.capsLock')}</span> : hint}
-      rules={[{ required: true, message: t('form.needed', { field: label }) }, ...(minimum ? [{ min: minimum, message: t('form.atLeast', { count: minimum }) }] : [])]}
+      extra={
+        capsLock ? (
+          <span role="status" style={{ color: 'var(--c-amber)' }}>
+            {t('door.capsLock')}
+          </span>
+        ) : (
+          hint
+        )
+      }
+      rules={[
+        { required: true, message: t('form.needed', { field: label }) },
+        ...(minimum ? [{ min: minimum, message: t('form.atLeast', { count: minimum }) }] : []),
+      ]}
     >
-      {/* eslint-disable-next-line jsx-a11y/no-autofocus -- only where nothing else is to be done */}
-      <Input.Password autoFocus={first} autoComplete={purpose} onKeyDown={watch} onKeyUp={watch} onBlur={() => setCapsLock(false)} />
+      <Input.Password
+        // eslint-disable-next-line jsx-a11y/no-autofocus -- only where nothing else is to be done
+        autoFocus={first}
+        autoComplete={purpose}
+        onKeyDown={watch}
+        onKeyUp={watch}
+        onBlur={() => setCapsLock(false)}
+      />
     </Form.Item>
   );
 }

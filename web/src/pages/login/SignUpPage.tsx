@@ -16,7 +16,8 @@ export default function SignUpPage() {
   const [form] = Form.useForm<AccountValues>();
   const { submit, busy, error } = useSubmit(
     form,
-    ({ name, display_name, mail, password }: AccountValues) => body(client.POST('/api/v1/sign-up', { body: { name, display_name, mail: mail ?? '', password } })),
+    ({ name, display_name, mail, password }: AccountValues) =>
+      body(client.POST('/api/v1/sign-up', { body: { name, display_name, mail: mail ?? '', password } })),
     () => setSent(true),
   );
   return (
@@ -28,7 +29,9 @@ export default function SignUpPage() {
         <Form<AccountValues> noValidate form={form} layout="vertical" onFinish={submit}>
           {error !== null && <ProblemNotice error={error} />}
           <AccountFields mail="needed" />
-          <Button type="primary" htmlType="submit" block disabled={busy} style={{ marginTop: 8 }}>{t('signUp.ask')}</Button>
+          <Button type="primary" htmlType="submit" block disabled={busy} style={{ marginTop: 8 }}>
+            {t('signUp.ask')}
+          </Button>
         </Form>
       )}
     </Door>

@@ -11,5 +11,12 @@ export function AllowedWords({ role, organisation }: { role: string; organisatio
   const { roles } = useRoles();
   const found = roles?.find((one) => one.id === role);
   if (!found) return null;
-  return <p className="effect strong-effect">{t('roles.allowsThere', { organisation: crumb(organisation), words: inOrder(found.permissions).map(words).join(t('roles.semicolon')) })}</p>;
+  return (
+    <p className="effect strong-effect">
+      {t('roles.allowsThere', {
+        organisation: crumb(organisation),
+        words: inOrder(found.permissions).map(words).join(t('roles.semicolon')),
+      })}
+    </p>
+  );
 }

@@ -2,7 +2,10 @@ import { Select, type SelectProps } from 'antd';
 import type { Permission } from '../../api/models';
 import { usePlaces } from './places';
 
-interface Props extends Pick<SelectProps<string>, 'id' | 'value' | 'onChange' | 'placeholder' | 'disabled' | 'className' | 'style'> {
+interface Props extends Pick<
+  SelectProps<string>,
+  'id' | 'value' | 'onChange' | 'placeholder' | 'disabled' | 'className' | 'style'
+> {
   'aria-label'?: string;
   /** Only organisations on which one holds this. */
   needs?: Permission;
@@ -21,7 +24,12 @@ export function OrganisationSelect({ needs, without, ...rest }: Props) {
       loading={loading}
       popupMatchSelectWidth={false}
       showSearch={{ optionFilterProp: 'label' }}
-      options={offered.map((node) => ({ value: node.id, label: crumb(node.id), name: node.name, depth: node.depth - top }))}
+      options={offered.map((node) => ({
+        value: node.id,
+        label: crumb(node.id),
+        name: node.name,
+        depth: node.depth - top,
+      }))}
       optionRender={({ data }) => {
         const { name, depth } = data as { name: string; depth: number };
         return <span style={{ paddingInlineStart: 14 * depth }}>{name}</span>;

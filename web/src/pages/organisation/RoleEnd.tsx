@@ -5,7 +5,11 @@ import { usePlaces } from './places';
 import { useRoles } from './roles-known';
 
 /** Until when one could give this role there, with `more` permissions that doing so needs; null without an end. */
-export function useRoleEnd(role: string | undefined, organisation: string | undefined, more: readonly Permission[] = []): string | null {
+export function useRoleEnd(
+  role: string | undefined,
+  organisation: string | undefined,
+  more: readonly Permission[] = [],
+): string | null {
   const { until } = usePlaces();
   const { roles } = useRoles();
   const found = roles?.find((one) => one.id === role);

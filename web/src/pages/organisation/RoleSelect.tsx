@@ -22,7 +22,11 @@ export function RoleSelect({ organisation, ...rest }: Props) {
   const { roles, readable } = useRoles();
   const own = [...new Map(me.roles.map((role) => [role.role_id, role])).values()];
   const options = readable
-    ? (roles ?? []).map((role) => ({ value: role.id, label: roleName({ role_key: role.key, role_name: role.name }), why: (organisation ? grantable(role, organisation) : 'yes') }))
+    ? (roles ?? []).map((role) => ({
+        value: role.id,
+        label: roleName({ role_key: role.key, role_name: role.name }),
+        why: organisation ? grantable(role, organisation) : 'yes',
+      }))
     : own.map((role) => ({ value: role.role_id, label: roleName(role), why: 'yes' }));
   const sorted = [...options.filter((one) => one.why === 'yes'), ...options.filter((one) => one.why !== 'yes')];
   return (
@@ -37,7 +41,11 @@ export function RoleSelect({ organisation, ...rest }: Props) {
         return (
           <div>
             {label}
-            {why !== 'yes' && <div className="small text-3">{t(why === 'elsewhere' ? 'roles.cannotGive.elsewhere' : 'roles.cannotGive.beyond')}</div>}
+            {why !== 'yes' && (
+              <div className="small text-3">
+                {t(why === 'elsewhere' ? 'roles.cannotGive.elsewhere' : 'roles.cannotGive.beyond')}
+              </div>
+            )}
           </div>
         );
       }}

@@ -38,16 +38,21 @@ export function usePlaces(): Places {
       const names = node.path.map((one) => byId.get(one)).filter((one) => one !== undefined);
       return (names.length > 1 ? names.slice(1) : names).map((one) => one.name).join(SEPARATOR);
     };
-    const heldOn = (id: string | undefined): ReadonlySet<Permission> => new Set(id === undefined ? [] : path(id).flatMap((one) => held.get(one) ?? []));
+    const heldOn = (id: string | undefined): ReadonlySet<Permission> =>
+      new Set(id === undefined ? [] : path(id).flatMap((one) => held.get(one) ?? []));
     const grantable = (role: Role, id: string) => {
-      if (byId.has(id) && byId.has(role.organisation_id) && !path(id).includes(role.organisation_id)) return 'elsewhere';
+      if (byId.has(id) && byId.has(role.organisation_id) && !path(id).includes(role.organisation_id))
+        return 'elsewhere';
       const here = heldOn(id);
       return role.permissions.every((permission) => here.has(permission)) ? 'yes' : 'beyond';
     };
     const whole = new Map(permissions.map((here) => [here.organisation_id, here]));
     const until = (wanted: readonly Permission[], id: string): string | null => {
       const ends = wanted.flatMap((permission) => {
-        const those = path(id).map((one) => whole.get(one)).filter((here) => here?.permissions.includes(permission)).map((here) => here?.ends[permission]);
+        const those = path(id)
+          .map((one) => whole.get(one))
+          .filter((here) => here?.permissions.includes(permission))
+          .map((here) => here?.ends[permission]);
         return those.length === 0 || those.includes(undefined) ? [] : [those.map(String).sort(byTime).at(-1) ?? ''];
       });
       return ends.sort(byTime)[0] ?? null;

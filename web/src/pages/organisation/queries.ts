@@ -27,7 +27,8 @@ const PAGE = 100;
 export const peopleQuery = (filters: PeopleFilters) =>
   infiniteQueryOptions({
     queryKey: [...keys.users, 'list', filters],
-    queryFn: ({ pageParam, signal }) => body(client.GET('/api/v1/users', { params: { query: { ...filters, limit: PAGE, cursor: pageParam } }, signal })),
+    queryFn: ({ pageParam, signal }) =>
+      body(client.GET('/api/v1/users', { params: { query: { ...filters, limit: PAGE, cursor: pageParam } }, signal })),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.next_cursor ?? undefined,
     // While the answer to a new filter is on its way, the old rows stay.
@@ -42,19 +43,30 @@ export const summaryQuery = (organisation: string | undefined) =>
   });
 
 export const personQuery = (id: string) =>
-  queryOptions({ queryKey: [...keys.users, 'one', id], queryFn: () => body(client.GET('/api/v1/users/{user_id}', { params: { path: { user_id: id } } })) });
+  queryOptions({
+    queryKey: [...keys.users, 'one', id],
+    queryFn: () => body(client.GET('/api/v1/users/{user_id}', { params: { path: { user_id: id } } })),
+  });
 
 export const invitationsQuery = queryOptions({
   queryKey: keys.invitations,
-  queryFn: () => everyPage<Invitation>((cursor) => body(client.GET('/api/v1/invitations', { params: { query: { limit: 200, cursor } } }))),
+  queryFn: () =>
+    everyPage<Invitation>((cursor) =>
+      body(client.GET('/api/v1/invitations', { params: { query: { limit: 200, cursor } } })),
+    ),
 });
 
 export const joinCodesQuery = queryOptions({
   queryKey: keys.joinCodes,
-  queryFn: () => everyPage<JoinCode>((cursor) => body(client.GET('/api/v1/join-codes', { params: { query: { limit: 200, cursor } } }))),
+  queryFn: () =>
+    everyPage<JoinCode>((cursor) =>
+      body(client.GET('/api/v1/join-codes', { params: { query: { limit: 200, cursor } } })),
+    ),
 });
 
-async function everyPage<Item>(page: (cursor: string | undefined) => Promise<{ items: Item[]; next_cursor?: string | null }>): Promise<Item[]> {
+async function everyPage<Item>(
+  page: (cursor: string | undefined) => Promise<{ items: Item[]; next_cursor?: string | null }>,
+): Promise<Item[]> {
   const all: Item[] = [];
   let cursor: string | undefined;
   do {

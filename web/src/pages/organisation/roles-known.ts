@@ -30,7 +30,19 @@ type Parts = Permission extends infer One ? (One extends `${infer Area}.${infer 
 type Area = Parts[0];
 
 // As records: one that is missing here does not compile.
-const areaRanks: Record<Area, number> = { organisations: 0, people: 1, roles: 2, workloads: 3, queues: 4, flavors: 5, zones: 6, audit: 7, usage: 8, settings: 9, system: 10 };
+const areaRanks: Record<Area, number> = {
+  organisations: 0,
+  people: 1,
+  roles: 2,
+  workloads: 3,
+  queues: 4,
+  flavors: 5,
+  zones: 6,
+  audit: 7,
+  usage: 8,
+  settings: 9,
+  system: 10,
+};
 const verbRanks: Record<Parts[1], number> = { read: 0, run: 1, invite: 2, grant: 3, manage: 4 };
 
 /** Areas of permissions in the order they are told. */
@@ -45,4 +57,5 @@ const rank = (permission: Permission): number => {
 };
 
 /** By area, and in it from looking to changing. */
-export const inOrder = (permissions: readonly Permission[]): Permission[] => [...permissions].sort((a, b) => rank(a) - rank(b));
+export const inOrder = (permissions: readonly Permission[]): Permission[] =>
+  [...permissions].sort((a, b) => rank(a) - rank(b));

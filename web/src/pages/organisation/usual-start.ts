@@ -10,7 +10,12 @@ export function useUsualStart(needs: Permission): { ready: boolean; organisation
   const { organisation } = useLookingAt();
   const { roles, readable } = useRoles();
   const me = useMe();
-  const here = organisation && heldOn(organisation.id).has(needs) ? organisation : nodes.find((node) => heldOn(node.id).has(needs));
-  const usual = readable ? roles?.find((role) => role.key === 'user')?.id : me.roles.find((role) => role.role_key === 'user')?.role_id;
+  const here =
+    organisation && heldOn(organisation.id).has(needs)
+      ? organisation
+      : nodes.find((node) => heldOn(node.id).has(needs));
+  const usual = readable
+    ? roles?.find((role) => role.key === 'user')?.id
+    : me.roles.find((role) => role.role_key === 'user')?.role_id;
   return { ready: !loading && (!readable || roles !== undefined), organisation_id: here?.id, role_id: usual };
 }

@@ -34,7 +34,12 @@ function AboutMe() {
   const { submit, busy, error } = useSubmit(
     form,
     ({ display_name, mail }: { display_name: string; mail?: string }) =>
-      body(client.PATCH('/api/v1/me', { body: { display_name: display_name.trim(), mail: mail?.trim() || null }, params: { header: ifMatch(me) } })),
+      body(
+        client.PATCH('/api/v1/me', {
+          body: { display_name: display_name.trim(), mail: mail?.trim() || null },
+          params: { header: ifMatch(me) },
+        }),
+      ),
     (user: User) => {
       queries.setQueryData<Session | null>(keys.session, (session) => session && { ...session, user });
       setSaved(true);
@@ -42,20 +47,38 @@ function AboutMe() {
   );
   return (
     <Section title={t('profile.account.about')}>
-      <Form noValidate className="form spaced" form={form} layout="vertical" onFinish={submit} onValuesChange={() => setSaved(false)} initialValues={{ display_name: me.display_name, mail: me.mail ?? '' }}>
+      <Form
+        noValidate
+        className="form spaced"
+        form={form}
+        layout="vertical"
+        onFinish={submit}
+        onValuesChange={() => setSaved(false)}
+        initialValues={{ display_name: me.display_name, mail: me.mail ?? '' }}
+      >
         {error !== null && <ProblemNotice error={error} />}
         <Form.Item label={t('field.userName')} htmlFor="profile-user-name" extra={t('profile.account.userNameFixed')}>
           <Input id="profile-user-name" value={me.name} readOnly variant="filled" />
         </Form.Item>
-        <Form.Item name="display_name" label={t('field.displayName')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.displayName') }) }]}>
+        <Form.Item
+          name="display_name"
+          label={t('field.displayName')}
+          rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.displayName') }) }]}
+        >
           <Input autoComplete="name" maxLength={120} />
         </Form.Item>
         <Form.Item name="mail" label={t('field.mail')} rules={[{ type: 'email', message: t('form.mail') }]}>
           <Input type="email" autoComplete="email" maxLength={254} />
         </Form.Item>
         <div className="form-actions">
-          <Button type="primary" htmlType="submit" disabled={busy}>{t('profile.account.save')}</Button>
-          {saved && <span className="chip green" role="status">{t('form.saved')}</span>}
+          <Button type="primary" htmlType="submit" disabled={busy}>
+            {t('profile.account.save')}
+          </Button>
+          {saved && (
+            <span className="chip green" role="status">
+              {t('form.saved')}
+            </span>
+          )}
         </div>
       </Form>
     </Section>
@@ -69,12 +92,25 @@ function Appearance() {
   return (
     <Section title={t('profile.account.appearance')} note={t('profile.account.appearanceNote')}>
       <div className="row">
-        <span className="row-label" id="profile-theme">{t('shell.theme')}</span>
-        <Segmented aria-labelledby="profile-theme" value={theme} onChange={chooseTheme} options={themes.map((value) => ({ value, label: t(`theme.${value}`) }))} />
+        <span className="row-label" id="profile-theme">
+          {t('shell.theme')}
+        </span>
+        <Segmented
+          aria-labelledby="profile-theme"
+          value={theme}
+          onChange={chooseTheme}
+          options={themes.map((value) => ({ value, label: t(`theme.${value}`) }))}
+        />
       </div>
       <div className="row">
         <span className="row-label">{t('shell.language')}</span>
-        <Select aria-label={t('shell.language')} style={{ minWidth: 160 }} value={language} onChange={chooseLanguage} options={languages.map(({ key, name }) => ({ value: key, label: name }))} />
+        <Select
+          aria-label={t('shell.language')}
+          style={{ minWidth: 160 }}
+          value={language}
+          onChange={chooseLanguage}
+          options={languages.map(({ key, name }) => ({ value: key, label: name }))}
+        />
       </div>
     </Section>
   );
@@ -102,14 +138,31 @@ function Password() {
   );
   return (
     <Section title={t('field.password')}>
-      <Form noValidate className="form spaced" form={form} layout="vertical" onFinish={submit} onValuesChange={() => setChanged(false)}>
+      <Form
+        noValidate
+        className="form spaced"
+        form={form}
+        layout="vertical"
+        onFinish={submit}
+        onValuesChange={() => setChanged(false)}
+      >
         {changed && <Notice tone="good">{t('password.changed')}</Notice>}
         {error !== null && <ProblemNotice error={error} />}
         <input type="text" name="username" autoComplete="username" defaultValue={me.name} hidden />
         {/* Who came by a login link may have forgotten it. */}
-        {current_password_needed && <PasswordField name="current_password" label={t('password.current')} purpose="current-password" />}
-        <PasswordField name="new_password" label={t('password.new')} purpose="new-password" hint={t('form.atLeast', { count: PASSWORD_MINIMUM })} minimum={PASSWORD_MINIMUM} />
-        <Button htmlType="submit" disabled={busy}>{t('password.change')}</Button>
+        {current_password_needed && (
+          <PasswordField name="current_password" label={t('password.current')} purpose="current-password" />
+        )}
+        <PasswordField
+          name="new_password"
+          label={t('password.new')}
+          purpose="new-password"
+          hint={t('form.atLeast', { count: PASSWORD_MINIMUM })}
+          minimum={PASSWORD_MINIMUM}
+        />
+        <Button htmlType="submit" disabled={busy}>
+          {t('password.change')}
+        </Button>
       </Form>
     </Section>
   );

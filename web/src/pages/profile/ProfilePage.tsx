@@ -30,7 +30,13 @@ export default function ProfilePage() {
     <Page
       {...common}
       answer={
-        <AnswerLine consequence={role ? t('profile.account.role', { role: roleName(role), organisation: role.organisation_name }) : t('profile.account.noRole')}>
+        <AnswerLine
+          consequence={
+            role
+              ? t('profile.account.role', { role: roleName(role), organisation: role.organisation_name })
+              : t('profile.account.noRole')
+          }
+        >
           {t('profile.account.answer', { name: me.display_name })}
         </AnswerLine>
       }

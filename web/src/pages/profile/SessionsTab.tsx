@@ -20,7 +20,10 @@ export function SessionsTab(frame: TabProps) {
   const { ago, moment } = useFormat();
   const queries = useQueryClient();
   const [endingOthers, setEndingOthers] = useState(false);
-  const sessions = useQuery({ queryKey: keys.mySessions, queryFn: async () => (await body(client.GET('/api/v1/me/sessions'))).items });
+  const sessions = useQuery({
+    queryKey: keys.mySessions,
+    queryFn: async () => (await body(client.GET('/api/v1/me/sessions'))).items,
+  });
   const rows = sessions.data;
   const others = (rows?.length ?? 1) - 1;
   const refresh = () => queries.invalidateQueries({ queryKey: keys.mySessions });
@@ -34,15 +37,35 @@ export function SessionsTab(frame: TabProps) {
   };
   const name = (session: OpenSession) => browserOf(session.user_agent) ?? t('profile.sessions.unknownBrowser');
   const endButton = (session: OpenSession) =>
-    session.current ? <span className="text-3 small">{t('profile.sessions.thisOne')}</span> : <Button size="small" danger onClick={() => void end(session.id)}>{t('profile.sessions.end')}</Button>;
+    session.current ? (
+      <span className="text-3 small">{t('profile.sessions.thisOne')}</span>
+    ) : (
+      <Button size="small" danger onClick={() => void end(session.id)}>
+        {t('profile.sessions.end')}
+      </Button>
+    );
   return (
     <Page
       {...frame}
-      answer={rows ? <AnswerLine consequence={others > 0 ? t('profile.sessions.others', { count: others }) : t('profile.sessions.onlyHere')}>{t('profile.sessions.answer', { count: rows.length })}</AnswerLine> : <SkeletonAnswer />}
+      answer={
+        rows ? (
+          <AnswerLine
+            consequence={others > 0 ? t('profile.sessions.others', { count: others }) : t('profile.sessions.onlyHere')}
+          >
+            {t('profile.sessions.answer', { count: rows.length })}
+          </AnswerLine>
+        ) : (
+          <SkeletonAnswer />
+        )
+      }
       actions={
         <>
           <AsCommand api="GET /api/v1/me/sessions" />
-          {others > 0 && <Button danger onClick={() => setEndingOthers(true)}>{t('profile.sessions.endOthers', { count: others })}</Button>}
+          {others > 0 && (
+            <Button danger onClick={() => setEndingOthers(true)}>
+              {t('profile.sessions.endOthers', { count: others })}
+            </Button>
+          )}
         </>
       }
     >
@@ -54,10 +77,24 @@ export function SessionsTab(frame: TabProps) {
           rows={rows}
           empty={null}
           columns={[
-            { title: t('profile.sessions.browser'), render: (_, session) => <span className="strong">{name(session)}</span> },
-            { title: t('profile.sessions.address'), render: (_, session) => <span className="text-2">{session.address}</span> },
-            { title: t('profile.sessions.signedIn'), render: (_, session) => <span className="text-2">{moment(session.created_at)}</span> },
-            { title: t('profile.sessions.lastSeen'), render: (_, session) => <span className="text-2">{session.current ? t('time.now') : ago(session.last_seen_at)}</span> },
+            {
+              title: t('profile.sessions.browser'),
+              render: (_, session) => <span className="strong">{name(session)}</span>,
+            },
+            {
+              title: t('profile.sessions.address'),
+              render: (_, session) => <span className="text-2">{session.address}</span>,
+            },
+            {
+              title: t('profile.sessions.signedIn'),
+              render: (_, session) => <span className="text-2">{moment(session.created_at)}</span>,
+            },
+            {
+              title: t('profile.sessions.lastSeen'),
+              render: (_, session) => (
+                <span className="text-2">{session.current ? t('time.now') : ago(session.last_seen_at)}</span>
+              ),
+            },
             { title: '', align: 'right', render: (_, session) => endButton(session) },
           ]}
           phoneRow={(session) => (

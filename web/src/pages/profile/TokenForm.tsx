@@ -33,30 +33,59 @@ export function TokenForm({ onMade }: { onMade: (secret: string) => void }) {
     ({ name, reach: chosen, scopes, days }: Values) =>
       body(
         client.POST('/api/v1/me/tokens', {
-          body: { name: name.trim(), scopes: chosen === 'everything' ? ['*'] : (scopes ?? []), expires_at: expiryAfter(days).toISOString() },
+          body: {
+            name: name.trim(),
+            scopes: chosen === 'everything' ? ['*'] : (scopes ?? []),
+            expires_at: expiryAfter(days).toISOString(),
+          },
           params: { header: idempotencyKey() },
         }),
       ),
     ({ secret }) => onMade(secret),
   );
   return (
-    <Form<Values> form={form} layout="vertical" onFinish={submit} initialValues={{ reach: 'everything', days: 30, scopes: [OWN_ACCOUNT] }}>
+    <Form<Values>
+      form={form}
+      layout="vertical"
+      onFinish={submit}
+      initialValues={{ reach: 'everything', days: 30, scopes: [OWN_ACCOUNT] }}
+    >
       {error !== null && <ProblemNotice error={error} />}
-      <Form.Item name="name" label={t('field.name')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.name') }) }]}>
+      <Form.Item
+        name="name"
+        label={t('field.name')}
+        rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.name') }) }]}
+      >
         <Input maxLength={64} placeholder={t('profile.tokens.nameHint')} />
       </Form.Item>
       <Form.Item name="days" label={t('profile.tokens.expires')}>
-        <Select options={DAYS.map((value) => ({ value, label: t('profile.tokens.inDays', { count: value, day: day(expiryAfter(value)) }) }))} />
+        <Select
+          options={DAYS.map((value) => ({
+            value,
+            label: t('profile.tokens.inDays', { count: value, day: day(expiryAfter(value)) }),
+          }))}
+        />
       </Form.Item>
       <Form.Item name="reach" label={t('profile.tokens.scopes')}>
-        <Radio.Group className="scopes" options={[{ value: 'everything', label: t('profile.tokens.everythingLong') }, { value: 'some', label: t('profile.tokens.some') }]} />
+        <Radio.Group
+          className="scopes"
+          options={[
+            { value: 'everything', label: t('profile.tokens.everythingLong') },
+            { value: 'some', label: t('profile.tokens.some') },
+          ]}
+        />
       </Form.Item>
       {reach === 'some' && (
         <Form.Item name="scopes" rules={[{ required: true, message: t('profile.tokens.chooseOne') }]}>
-          <Checkbox.Group className="scopes" options={[OWN_ACCOUNT, ...held].map((value) => ({ value, label: words(value) }))} />
+          <Checkbox.Group
+            className="scopes"
+            options={[OWN_ACCOUNT, ...held].map((value) => ({ value, label: words(value) }))}
+          />
         </Form.Item>
       )}
-      <Button type="primary" htmlType="submit" disabled={busy}>{t('profile.tokens.create')}</Button>
+      <Button type="primary" htmlType="submit" disabled={busy}>
+        {t('profile.tokens.create')}
+      </Button>
     </Form>
   );
 }

@@ -28,16 +28,29 @@ export function TokensTab(frame: TabProps) {
   const setMaking = (open: boolean) => change({ edit: open ? 'new' : undefined });
   const [secret, setSecret] = useState<string | null>(null);
   const [revoking, setRevoking] = useState<Token | null>(null);
-  const tokens = useQuery({ queryKey: keys.myTokens, queryFn: async () => (await body(client.GET('/api/v1/me/tokens'))).items });
+  const tokens = useQuery({
+    queryKey: keys.myTokens,
+    queryFn: async () => (await body(client.GET('/api/v1/me/tokens'))).items,
+  });
   const rows = tokens.data;
-  const next = [...(rows ?? [])].filter((token) => token.expires_at).sort((a, b) => (a.expires_at ?? '').localeCompare(b.expires_at ?? ''))[0];
+  const next = [...(rows ?? [])]
+    .filter((token) => token.expires_at)
+    .sort((a, b) => (a.expires_at ?? '').localeCompare(b.expires_at ?? ''))[0];
   const refresh = () => queries.invalidateQueries({ queryKey: keys.myTokens });
   return (
     <Page
       {...frame}
       answer={
         rows ? (
-          <AnswerLine consequence={next?.expires_at ? t('profile.tokens.next', { name: next.name, time: moment(next.expires_at) }) : t('profile.tokens.what')}>{t('profile.tokens.answer', { count: rows.length })}</AnswerLine>
+          <AnswerLine
+            consequence={
+              next?.expires_at
+                ? t('profile.tokens.next', { name: next.name, time: moment(next.expires_at) })
+                : t('profile.tokens.what')
+            }
+          >
+            {t('profile.tokens.answer', { count: rows.length })}
+          </AnswerLine>
         ) : (
           <SkeletonAnswer />
         )
@@ -45,12 +58,18 @@ export function TokensTab(frame: TabProps) {
       actions={
         <>
           <AsCommand cli="corral token list" api="GET /api/v1/me/tokens" />
-          <Button type="primary" icon={<PlusIcon />} onClick={() => setMaking(true)}>{t('profile.tokens.new')}</Button>
+          <Button type="primary" icon={<PlusIcon />} onClick={() => setMaking(true)}>
+            {t('profile.tokens.new')}
+          </Button>
         </>
       }
       panel={
         making && (
-          <SidePanel title={t('profile.tokens.new')} subtitle={t('profile.tokens.newNote')} onClose={() => setMaking(false)}>
+          <SidePanel
+            title={t('profile.tokens.new')}
+            subtitle={t('profile.tokens.newNote')}
+            onClose={() => setMaking(false)}
+          >
             <TokenForm
               onMade={(made) => {
                 setMaking(false);
@@ -67,7 +86,12 @@ export function TokensTab(frame: TabProps) {
       ) : (
         <TokenTable rows={rows} onRevoke={setRevoking} onNew={() => setMaking(true)} />
       )}
-      <SecretOnce title={t('profile.tokens.secretTitle')} text={t('profile.tokens.secretText')} secret={secret} onClose={() => setSecret(null)} />
+      <SecretOnce
+        title={t('profile.tokens.secretTitle')}
+        text={t('profile.tokens.secretText')}
+        secret={secret}
+        onClose={() => setSecret(null)}
+      />
       <ConfirmByName
         open={revoking !== null}
         title={t('profile.tokens.revokeTitle', { name: revoking?.name })}
@@ -75,7 +99,9 @@ export function TokensTab(frame: TabProps) {
         action={t('profile.tokens.revoke')}
         keep={t('profile.tokens.keep')}
         onConfirm={async () => {
-          await body(client.DELETE('/api/v1/me/tokens/{token_id}', { params: { path: { token_id: revoking?.id ?? '' } } }));
+          await body(
+            client.DELETE('/api/v1/me/tokens/{token_id}', { params: { path: { token_id: revoking?.id ?? '' } } }),
+          );
           await refresh();
         }}
         onClose={() => setRevoking(null)}
@@ -84,26 +110,58 @@ export function TokensTab(frame: TabProps) {
   );
 }
 
-function TokenTable({ rows, onRevoke, onNew }: { rows: Token[] | undefined; onRevoke: (token: Token) => void; onNew: () => void }) {
+function TokenTable({
+  rows,
+  onRevoke,
+  onNew,
+}: {
+  rows: Token[] | undefined;
+  onRevoke: (token: Token) => void;
+  onNew: () => void;
+}) {
   const { t } = useTranslation();
   const { moment, ago } = useFormat();
   const words = usePermissionWords();
-  const scopes = (token: Token) => (token.scopes.includes('*') ? t('profile.tokens.everything') : token.scopes.map(words).join(t('roles.semicolon')));
+  const scopes = (token: Token) =>
+    token.scopes.includes('*') ? t('profile.tokens.everything') : token.scopes.map(words).join(t('roles.semicolon'));
   const expiry = (token: Token) => (token.expires_at ? moment(token.expires_at) : t('profile.tokens.never'));
   const used = (token: Token) => (token.last_used_at ? ago(token.last_used_at) : t('profile.tokens.unused'));
   // The token made at start belongs to the command on Corral's own machine and is made again by itself.
   const revoke = (token: Token) =>
-    token.local ? <span className="small text-3">{t('profile.tokens.local')}</span> : <Button size="small" danger onClick={() => onRevoke(token)}>{t('profile.tokens.revoke')}</Button>;
+    token.local ? (
+      <span className="small text-3">{t('profile.tokens.local')}</span>
+    ) : (
+      <Button size="small" danger onClick={() => onRevoke(token)}>
+        {t('profile.tokens.revoke')}
+      </Button>
+    );
   return (
     <DataTable
       label={t('profile.tokens.tab')}
       rows={rows}
-      empty={<EmptyState title={t('profile.tokens.none')} text={t('profile.tokens.noneText')} command="corral token create ci --until 30d" actions={<Button type="primary" onClick={onNew}>{t('profile.tokens.new')}</Button>} />}
+      empty={
+        <EmptyState
+          title={t('profile.tokens.none')}
+          text={t('profile.tokens.noneText')}
+          command="corral token create ci --until 30d"
+          actions={
+            <Button type="primary" onClick={onNew}>
+              {t('profile.tokens.new')}
+            </Button>
+          }
+        />
+      }
       columns={[
         { title: t('field.name'), render: (_, token) => <span className="strong">{token.name}</span> },
         { title: t('profile.tokens.scopes'), render: (_, token) => <span className="text-2">{scopes(token)}</span> },
-        { title: t('profile.tokens.expires'), render: (_, token) => <span className="text-2 nowrap">{expiry(token)}</span> },
-        { title: t('profile.tokens.lastUsed'), render: (_, token) => <span className="text-2 nowrap">{used(token)}</span> },
+        {
+          title: t('profile.tokens.expires'),
+          render: (_, token) => <span className="text-2 nowrap">{expiry(token)}</span>,
+        },
+        {
+          title: t('profile.tokens.lastUsed'),
+          render: (_, token) => <span className="text-2 nowrap">{used(token)}</span>,
+        },
         { title: '', align: 'right', render: (_, token) => revoke(token) },
       ]}
       phoneRow={(token) => (
@@ -111,7 +169,9 @@ function TokenTable({ rows, onRevoke, onNew }: { rows: Token[] | undefined; onRe
           <div className="grow">
             <div className="strong">{token.name}</div>
             <div className="small text-2">{scopes(token)}</div>
-            <div className="small text-3">{token.expires_at ? t('profile.tokens.until', { time: expiry(token) }) : t('profile.tokens.neverExpires')}</div>
+            <div className="small text-3">
+              {token.expires_at ? t('profile.tokens.until', { time: expiry(token) }) : t('profile.tokens.neverExpires')}
+            </div>
           </div>
           {revoke(token)}
         </div>

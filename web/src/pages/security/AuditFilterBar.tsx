@@ -29,23 +29,48 @@ export function AuditFilterBar() {
         value={url.result ?? ANY}
         onChange={(value) => change({ result: value === ANY ? undefined : value })}
         popupMatchSelectWidth={false}
-        options={[{ value: ANY, label: t('audit.anyResult') }, { value: 'done', label: t('state.done') }, { value: 'refused', label: t('state.refused') }]}
+        options={[
+          { value: ANY, label: t('audit.anyResult') },
+          { value: 'done', label: t('state.done') },
+          { value: 'refused', label: t('state.refused') },
+        ]}
       />
       <Select
         aria-label={t('audit.time')}
         value={time}
         onChange={(value) => change({ time: value === ANY ? undefined : value, from: undefined, to: undefined })}
         popupMatchSelectWidth={false}
-        options={[{ value: ANY, label: t('audit.anyTime') }, ...(Object.keys(spans) as Span[]).map((value) => ({ value, label: t(`audit.span.${value}`) })), { value: 'days', label: t('audit.span.days') }]}
+        options={[
+          { value: ANY, label: t('audit.anyTime') },
+          ...(Object.keys(spans) as Span[]).map((value) => ({ value, label: t(`audit.span.${value}`) })),
+          { value: 'days', label: t('audit.span.days') },
+        ]}
       />
       {time === 'days' && (
         <>
-          <Input type="date" aria-label={t('audit.from')} style={{ width: 150 }} value={url.from ?? ''} onChange={(event) => change({ from: event.target.value || undefined })} />
-          <Input type="date" aria-label={t('audit.to')} style={{ width: 150 }} value={url.to ?? ''} onChange={(event) => change({ to: event.target.value || undefined })} />
+          <Input
+            type="date"
+            aria-label={t('audit.from')}
+            style={{ width: 150 }}
+            value={url.from ?? ''}
+            onChange={(event) => change({ from: event.target.value || undefined })}
+          />
+          <Input
+            type="date"
+            aria-label={t('audit.to')}
+            style={{ width: 150 }}
+            value={url.to ?? ''}
+            onChange={(event) => change({ to: event.target.value || undefined })}
+          />
         </>
       )}
       {url.object && (
-        <Button icon={<CloseIcon size={12} />} iconPlacement="end" title={t('audit.dropAbout', { name: url.name ?? url.object })} onClick={() => change({ object: undefined, name: undefined })}>
+        <Button
+          icon={<CloseIcon size={12} />}
+          iconPlacement="end"
+          title={t('audit.dropAbout', { name: url.name ?? url.object })}
+          onClick={() => change({ object: undefined, name: undefined })}
+        >
           {t('audit.about', { name: url.name ?? url.object })}
         </Button>
       )}
@@ -60,7 +85,15 @@ function Actor() {
   const [text, setText] = useState('');
   const { data: found = [] } = useQuery({
     queryKey: [...keys.users, 'actors', text],
-    queryFn: async ({ signal }) => (await body(client.GET('/api/v1/users', { params: { query: { search: text || undefined, limit: 20, sort: 'display_name' } }, signal }))).items,
+    queryFn: async ({ signal }) =>
+      (
+        await body(
+          client.GET('/api/v1/users', {
+            params: { query: { search: text || undefined, limit: 20, sort: 'display_name' } },
+            signal,
+          }),
+        )
+      ).items,
     placeholderData: (before) => before,
   });
   const { data: chosen } = useQuery({
@@ -89,7 +122,11 @@ function Actions() {
   const { t } = useTranslation();
   const [url, change] = useUrlState();
   const words = useAuditWords();
-  const { data = [] } = useQuery({ queryKey: ['audit-actions'], queryFn: async () => (await body(client.GET('/api/v1/audit/actions'))).items, staleTime: Infinity });
+  const { data = [] } = useQuery({
+    queryKey: ['audit-actions'],
+    queryFn: async () => (await body(client.GET('/api/v1/audit/actions'))).items,
+    staleTime: Infinity,
+  });
   const kinds = [...new Set(data.map(({ key }) => key.split('.')[0] ?? key))];
   return (
     <Select<string[]>
@@ -104,7 +141,12 @@ function Actions() {
       maxTagCount={1}
       maxTagTextLength={16}
       style={{ width: url.action ? 216 : 132 }}
-      options={kinds.map((kind) => ({ label: words.kind(kind), options: data.filter(({ key }) => key.startsWith(`${kind}.`)).map(({ key }) => ({ value: key, label: words.actionTitle(key) })) }))}
+      options={kinds.map((kind) => ({
+        label: words.kind(kind),
+        options: data
+          .filter(({ key }) => key.startsWith(`${kind}.`))
+          .map(({ key }) => ({ value: key, label: words.actionTitle(key) })),
+      }))}
     />
   );
 }

@@ -28,7 +28,8 @@ export default function AuditPage() {
   const log = useInfiniteQuery({
     // Not under keys.audit: older pages do not change, and newer entries are counted apart.
     queryKey: ['audit-log', filters],
-    queryFn: ({ pageParam, signal }) => body(client.GET('/api/v1/audit', { params: { query: { ...filters, limit: PAGE, cursor: pageParam } }, signal })),
+    queryFn: ({ pageParam, signal }) =>
+      body(client.GET('/api/v1/audit', { params: { query: { ...filters, limit: PAGE, cursor: pageParam } }, signal })),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.next_cursor ?? undefined,
     staleTime: 0,
@@ -51,8 +52,22 @@ export default function AuditPage() {
             trigger={['click']}
             menu={{
               items: [
-                { key: 'csv', label: <a href={exportAddress(filters, 'csv')} download>{t('audit.export.csv')}</a> },
-                { key: 'jsonl', label: <a href={exportAddress(filters, 'jsonl')} download>{t('audit.export.jsonl')}</a> },
+                {
+                  key: 'csv',
+                  label: (
+                    <a href={exportAddress(filters, 'csv')} download>
+                      {t('audit.export.csv')}
+                    </a>
+                  ),
+                },
+                {
+                  key: 'jsonl',
+                  label: (
+                    <a href={exportAddress(filters, 'jsonl')} download>
+                      {t('audit.export.jsonl')}
+                    </a>
+                  ),
+                },
               ],
             }}
           >
@@ -60,7 +75,11 @@ export default function AuditPage() {
           </Dropdown>
         </>
       }
-      panel={url.entry && <EntryPanel key={url.entry} id={url.entry} known={open} onClose={() => change({ entry: undefined })} />}
+      panel={
+        url.entry && (
+          <EntryPanel key={url.entry} id={url.entry} known={open} onClose={() => change({ entry: undefined })} />
+        )
+      }
     >
       <AuditFilterBar />
       {entries && <Newer filters={filters} newest={entries[0]} />}
@@ -72,8 +91,18 @@ export default function AuditPage() {
           narrow={Boolean(url.entry) && !phone}
           openId={url.entry ?? null}
           onOpen={(id) => change({ entry: id })}
-          more={log.hasNextPage ? { load: () => void nextPage(log), loading: log.isFetchingNextPage, words: t('audit.older') } : undefined}
-          empty={<EmptyState title={narrowed ? t('audit.nothingMatches') : t('audit.nothing')} text={narrowed ? t('audit.nothingMatchesText') : t('audit.nothingText')} actions={narrowed && <Button onClick={clear}>{t('audit.clearAll')}</Button>} />}
+          more={
+            log.hasNextPage
+              ? { load: () => void nextPage(log), loading: log.isFetchingNextPage, words: t('audit.older') }
+              : undefined
+          }
+          empty={
+            <EmptyState
+              title={narrowed ? t('audit.nothingMatches') : t('audit.nothing')}
+              text={narrowed ? t('audit.nothingMatchesText') : t('audit.nothingText')}
+              actions={narrowed && <Button onClick={clear}>{t('audit.clearAll')}</Button>}
+            />
+          }
         />
       )}
     </Page>
@@ -87,7 +116,11 @@ function Newer({ filters, newest }: { filters: AuditFilters; newest: AuditEntry 
   const { data } = useQuery({
     queryKey: [...keys.audit, 'newer', filters, newest?.id ?? null],
     queryFn: async () => {
-      const { items } = await body(client.GET('/api/v1/audit', { params: { query: { ...filters, since: newest?.at ?? filters.since, limit: PAGE } } }));
+      const { items } = await body(
+        client.GET('/api/v1/audit', {
+          params: { query: { ...filters, since: newest?.at ?? filters.since, limit: PAGE } },
+        }),
+      );
       return items.filter((entry) => entry.id > (newest?.id ?? '')).length;
     },
     staleTime: 0,
@@ -96,7 +129,9 @@ function Newer({ filters, newest }: { filters: AuditFilters; newest: AuditEntry 
   if (!data) return null;
   return (
     <p className="newer" role="status">
-      <Button size="small" onClick={() => void queries.resetQueries({ queryKey: ['audit-log', filters] })}>{t('audit.newer', { count: data })}</Button>
+      <Button size="small" onClick={() => void queries.resetQueries({ queryKey: ['audit-log', filters] })}>
+        {t('audit.newer', { count: data })}
+      </Button>
     </p>
   );
 }
@@ -107,7 +142,8 @@ function Answer({ entries, more, narrowed }: { entries: AuditEntry[] | undefined
   if (!entries) return <SkeletonAnswer />;
   const newest = entries[0];
   const oldest = entries[entries.length - 1];
-  if (!newest || !oldest) return <AnswerLine>{narrowed ? t('audit.answer.noMatch') : t('audit.answer.empty')}</AnswerLine>;
+  if (!newest || !oldest)
+    return <AnswerLine>{narrowed ? t('audit.answer.noMatch') : t('audit.answer.empty')}</AnswerLine>;
   const refused = entries.filter((entry) => entry.result === 'refused').length;
   const words = { count: entries.length, time: moment(oldest.at) };
   return (

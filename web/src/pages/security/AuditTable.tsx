@@ -30,13 +30,41 @@ export function AuditTable({ entries, openId, onOpen, more, empty, narrow }: Pro
       more={more}
       empty={empty}
       columns={[
-        { title: t('audit.when'), width: 112, render: (_, entry) => <span className="text-2 nowrap">{when(entry.at)}</span> },
-        { title: t('audit.who'), width: '16%', ellipsis: true, render: (_, entry) => <span className="strong">{words.who(entry)}</span> },
+        {
+          title: t('audit.when'),
+          width: 112,
+          render: (_, entry) => <span className="text-2 nowrap">{when(entry.at)}</span>,
+        },
+        {
+          title: t('audit.who'),
+          width: '16%',
+          ellipsis: true,
+          render: (_, entry) => <span className="strong">{words.who(entry)}</span>,
+        },
         { title: t('audit.what'), ellipsis: true, render: (_, entry) => words.action(entry.action) },
         { title: t('audit.onWhat'), ellipsis: true, render: (_, entry) => words.on(entry) },
-        ...(narrow ? [] : [{ title: t('audit.where'), ellipsis: true, responsive: WIDE, render: (_: unknown, entry: AuditEntry) => <span className="text-2">{words.where(entry)}</span> }]),
+        ...(narrow
+          ? []
+          : [
+              {
+                title: t('audit.where'),
+                ellipsis: true,
+                responsive: WIDE,
+                render: (_: unknown, entry: AuditEntry) => <span className="text-2">{words.where(entry)}</span>,
+              },
+            ]),
         { title: t('audit.result'), width: 108, render: (_, entry) => <Result entry={entry} /> },
-        ...(narrow ? [] : [{ title: t('audit.address'), width: 124, align: 'right' as const, responsive: WIDE, render: (_: unknown, entry: AuditEntry) => <span className="text-2">{entry.address}</span> }]),
+        ...(narrow
+          ? []
+          : [
+              {
+                title: t('audit.address'),
+                width: 124,
+                align: 'right' as const,
+                responsive: WIDE,
+                render: (_: unknown, entry: AuditEntry) => <span className="text-2">{entry.address}</span>,
+              },
+            ]),
       ]}
       phoneRow={(entry) => (
         <div>
@@ -44,7 +72,10 @@ export function AuditTable({ entries, openId, onOpen, more, empty, narrow }: Pro
             <span className="small text-2 grow">{when(entry.at)}</span>
             <Result entry={entry} />
           </div>
-          <div><span className="strong">{words.who(entry)}</span> {words.action(entry.action)} {entry.actor_id === entry.object_id ? null : words.on(entry)}</div>
+          <div>
+            <span className="strong">{words.who(entry)}</span> {words.action(entry.action)}{' '}
+            {entry.actor_id === entry.object_id ? null : words.on(entry)}
+          </div>
           <div className="small text-2">{words.where(entry)}</div>
         </div>
       )}
@@ -55,7 +86,11 @@ export function AuditTable({ entries, openId, onOpen, more, empty, narrow }: Pro
 /** Most entries are done; those that were refused stand out. */
 function Result({ entry }: { entry: AuditEntry }) {
   const { t } = useTranslation();
-  return entry.result === 'refused' ? <StatusChip state="refused" /> : <span className="text-2">{t('state.done')}</span>;
+  return entry.result === 'refused' ? (
+    <StatusChip state="refused" />
+  ) : (
+    <span className="text-2">{t('state.done')}</span>
+  );
 }
 
 /** To the second today, for what happens close together; with the day before that. */

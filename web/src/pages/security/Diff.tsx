@@ -7,7 +7,12 @@ export function Diff({ before, after }: { before: Values | null; after: Values |
   const { t } = useTranslation();
   const words = useAuditWords();
   const { changed, same } = fieldChanges(before, after);
-  if (changed.length === 0 && same.length === 0) return <p className="effect" style={{ marginTop: 8 }}>{t('audit.noValues')}</p>;
+  if (changed.length === 0 && same.length === 0)
+    return (
+      <p className="effect" style={{ marginTop: 8 }}>
+        {t('audit.noValues')}
+      </p>
+    );
   return (
     <>
       <dl className="diff">
@@ -25,7 +30,11 @@ export function Diff({ before, after }: { before: Values | null; after: Values |
           </div>
         ))}
       </dl>
-      {same.length > 0 && <p className="effect" style={{ marginTop: 8 }}>{t('audit.unchanged', { fields: same.map(words.field).join(t('people.comma')) })}</p>}
+      {same.length > 0 && (
+        <p className="effect" style={{ marginTop: 8 }}>
+          {t('audit.unchanged', { fields: same.map(words.field).join(t('people.comma')) })}
+        </p>
+      )}
     </>
   );
 }

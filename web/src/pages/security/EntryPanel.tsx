@@ -16,14 +16,22 @@ import { useAuditWords } from './words';
 export function EntryPanel({ id, known, onClose }: { id: string; known: AuditEntry | undefined; onClose: () => void }) {
   const { t } = useTranslation();
   const words = useAuditWords();
-  const { data: entry, error, refetch } = useQuery({
+  const {
+    data: entry,
+    error,
+    refetch,
+  } = useQuery({
     queryKey: ['audit-entry', id],
     queryFn: () => body(client.GET('/api/v1/audit/{id}', { params: { path: { id } } })),
     initialData: known,
     staleTime: Infinity,
   });
   return (
-    <SidePanel title={entry ? words.actionTitle(entry.action) : t('audit.entry')} subtitle={entry && words.on(entry)} onClose={onClose}>
+    <SidePanel
+      title={entry ? words.actionTitle(entry.action) : t('audit.entry')}
+      subtitle={entry && words.on(entry)}
+      onClose={onClose}
+    >
       {error && <ErrorState error={error} what={t('audit.entry')} onRetry={() => void refetch()} />}
       {!entry && !error && <SkeletonRows rows={6} height={40} />}
       {entry && <Entry entry={entry} />}
@@ -40,7 +48,10 @@ function Entry({ entry }: { entry: AuditEntry }) {
   const facts: [string, string | null][] = [
     [t('audit.when'), `${day(entry.at)} ${clock(entry.at, true)}`],
     [t('audit.who'), words.who(entry)],
-    [t('audit.onWhat'), entry.object_name ? `${words.kind(entry.object_kind)} ${entry.object_name}` : words.kind(entry.object_kind)],
+    [
+      t('audit.onWhat'),
+      entry.object_name ? `${words.kind(entry.object_kind)} ${entry.object_name}` : words.kind(entry.object_kind),
+    ],
     [t('audit.where'), words.where(entry)],
     [t('audit.signedInBy'), words.via(entry)],
     [t('audit.address'), entry.address],
@@ -54,8 +65,19 @@ function Entry({ entry }: { entry: AuditEntry }) {
     <>
       {entry.result === 'refused' && <Notice tone="warning">{entry.reason ?? t('state.refused')}</Notice>}
       <div className="panel-actions">
-        {entry.actor_id && <Button size="small" onClick={() => change({ actor: entry.actor_id })}>{t('audit.onlyActor')}</Button>}
-        {entry.object_id && <Button size="small" onClick={() => change({ object: entry.object_id, name: entry.object_name || undefined })}>{t('audit.onlyObject')}</Button>}
+        {entry.actor_id && (
+          <Button size="small" onClick={() => change({ actor: entry.actor_id })}>
+            {t('audit.onlyActor')}
+          </Button>
+        )}
+        {entry.object_id && (
+          <Button
+            size="small"
+            onClick={() => change({ object: entry.object_id, name: entry.object_name || undefined })}
+          >
+            {t('audit.onlyObject')}
+          </Button>
+        )}
         <AsCommand size="small" cli={`corral audit show ${entry.id}`} api={`GET /api/v1/audit/${entry.id}`} />
       </div>
       <Section title={t('audit.changes')}>
@@ -63,14 +85,23 @@ function Entry({ entry }: { entry: AuditEntry }) {
       </Section>
       <Section title={t('audit.circumstances')}>
         <dl className="facts">
-          {facts.filter(([, value]) => value).map(([name, value]) => (
-            <Fact key={name} name={name}>{value}</Fact>
-          ))}
-          {ids.map(([name, value]) => value && (
-            <Fact key={name} name={name}>
-              <span className="mono facts-small" style={{ userSelect: 'all' }}>{value}</span>
-            </Fact>
-          ))}
+          {facts
+            .filter(([, value]) => value)
+            .map(([name, value]) => (
+              <Fact key={name} name={name}>
+                {value}
+              </Fact>
+            ))}
+          {ids.map(
+            ([name, value]) =>
+              value && (
+                <Fact key={name} name={name}>
+                  <span className="mono facts-small" style={{ userSelect: 'all' }}>
+                    {value}
+                  </span>
+                </Fact>
+              ),
+          )}
         </dl>
       </Section>
     </>

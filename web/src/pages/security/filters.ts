@@ -32,7 +32,11 @@ export function useAuditFilters(): { filters: AuditFilters; narrowed: boolean; c
   const place = organisation?.id;
   const [now] = useState(() => Date.now());
   const filters = useMemo(() => {
-    const since = isSpan(time) ? new Date(now - spans[time]).toISOString() : time === 'days' && isDay(from) ? startOf(from) : undefined;
+    const since = isSpan(time)
+      ? new Date(now - spans[time]).toISOString()
+      : time === 'days' && isDay(from)
+        ? startOf(from)
+        : undefined;
     const until = time === 'days' && isDay(to) ? endOf(to) : undefined;
     const wanted: AuditFilters = {
       actor: actor || undefined,
@@ -47,20 +51,39 @@ export function useAuditFilters(): { filters: AuditFilters; narrowed: boolean; c
   }, [actor, action, object, result, time, from, to, place, now]);
   const clear = () => {
     if (organisation) look(null);
-    change({ actor: undefined, action: undefined, object: undefined, name: undefined, result: undefined, time: undefined, from: undefined, to: undefined, organisation: undefined });
+    change({
+      actor: undefined,
+      action: undefined,
+      object: undefined,
+      name: undefined,
+      result: undefined,
+      time: undefined,
+      from: undefined,
+      to: undefined,
+      organisation: undefined,
+    });
   };
   return { filters, narrowed: Object.keys(filters).length > 0, clear };
 }
 
 function query(filters: AuditFilters): URLSearchParams {
   const params = new URLSearchParams();
-  for (const [key, value] of Object.entries(filters) as [string, string | string[]][]) for (const one of [value].flat()) params.append(key, one);
+  for (const [key, value] of Object.entries(filters) as [string, string | string[]][])
+    for (const one of [value].flat()) params.append(key, one);
   return params;
 }
 
 /** The same search as a command and as a call. */
 export function commandOf(filters: AuditFilters): Scriptable {
-  const names: [keyof AuditFilters, string][] = [['actor', '--user'], ['action', '--action'], ['object', '--object'], ['organisation', '--org'], ['result', '--result'], ['since', '--since'], ['until', '--until']];
+  const names: [keyof AuditFilters, string][] = [
+    ['actor', '--user'],
+    ['action', '--action'],
+    ['object', '--object'],
+    ['organisation', '--org'],
+    ['result', '--result'],
+    ['since', '--since'],
+    ['until', '--until'],
+  ];
   const options = names.flatMap(([key, option]) => [filters[key] ?? []].flat().map((value) => `${option} ${value}`));
   const text = query(filters).toString();
   return { cli: ['corral audit list', ...options].join(' '), api: `GET /api/v1/audit${text ? `?${text}` : ''}` };

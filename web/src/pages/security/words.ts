@@ -12,16 +12,19 @@ export function useAuditWords() {
   const permission = usePermissionWords();
   const { moment } = useFormat();
   const { find, crumb } = usePlaces();
-  const known = (key: string, fallback: string): string => (i18n.exists(key) ? (t as unknown as (key: string) => string)(key) : fallback);
+  const known = (key: string, fallback: string): string =>
+    i18n.exists(key) ? (t as unknown as (key: string) => string)(key) : fallback;
   const one = (field: string, value: unknown): string => {
     if (value === null || value === undefined || value === '') return t('audit.noValue');
     if (typeof value === 'boolean') return t(value ? 'audit.yes' : 'audit.no');
     if (typeof value !== 'string' && typeof value !== 'number') return JSON.stringify(value);
     const text = String(value);
-    if (field === 'permissions' || field === 'scopes') return text === '*' ? t('profile.tokens.everything') : permission(text);
+    if (field === 'permissions' || field === 'scopes')
+      return text === '*' ? t('profile.tokens.everything') : permission(text);
     if (field === 'state') return known(`state.${text}`, text);
     if (/_id$/.test(field) && find(text)) return crumb(text);
-    if (/_at$/.test(field) || field === 'since' || field === 'until') return Number.isNaN(Date.parse(text)) ? text : moment(text);
+    if (/_at$/.test(field) || field === 'since' || field === 'until')
+      return Number.isNaN(Date.parse(text)) ? text : moment(text);
     return text;
   };
   return {
@@ -33,9 +36,15 @@ export function useAuditWords() {
     kind: (kind: string) => known(`audit.kind.${kind}`, kind),
     field: (field: string) => known(`audit.field.${field}`, field),
     value: one,
-    who: (entry: AuditEntry) => entry.actor_name || (entry.via.startsWith('system') ? t('audit.corral') : t('audit.nobody')),
+    who: (entry: AuditEntry) =>
+      entry.actor_name || (entry.via.startsWith('system') ? t('audit.corral') : t('audit.nobody')),
     /** Where it belonged; an organisation that is gone has only its id left. */
-    where: (entry: AuditEntry) => (entry.organisation_id ? (find(entry.organisation_id) ? crumb(entry.organisation_id) : t('audit.goneOrganisation')) : ''),
+    where: (entry: AuditEntry) =>
+      entry.organisation_id
+        ? find(entry.organisation_id)
+          ? crumb(entry.organisation_id)
+          : t('audit.goneOrganisation')
+        : '',
     on: (entry: AuditEntry) => entry.object_name || known(`audit.kind.${entry.object_kind}`, entry.object_kind),
     via: (entry: AuditEntry) => known(`audit.via.${entry.via.split(':')[0] ?? ''}`, entry.via),
   };

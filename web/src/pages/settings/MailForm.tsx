@@ -19,7 +19,19 @@ interface Values {
 }
 
 /** The outgoing mail server with its test. The password is never shown again. */
-export function MailForm({ settings, mayChange, changed, onChange, onSaved }: { settings: MailSettings; mayChange: boolean; changed: boolean; onChange: () => void; onSaved: () => void }) {
+export function MailForm({
+  settings,
+  mayChange,
+  changed,
+  onChange,
+  onSaved,
+}: {
+  settings: MailSettings;
+  mayChange: boolean;
+  changed: boolean;
+  onChange: () => void;
+  onSaved: () => void;
+}) {
   const { t } = useTranslation();
   const queries = useQueryClient();
   const [form] = Form.useForm<Values>();
@@ -29,7 +41,13 @@ export function MailForm({ settings, mayChange, changed, onChange, onSaved }: { 
       body(
         client.PUT('/api/v1/settings/mail', {
           // Null keeps the stored password, an empty one forgets it.
-          body: { ...rest, host: host?.trim() || null, sender: sender?.trim() || null, user_name: user_name?.trim() || null, password: forget ? '' : password || null },
+          body: {
+            ...rest,
+            host: host?.trim() || null,
+            sender: sender?.trim() || null,
+            user_name: user_name?.trim() || null,
+            password: forget ? '' : password || null,
+          },
           params: { header: ifMatch(settings) },
         }),
       ),
@@ -48,27 +66,48 @@ export function MailForm({ settings, mayChange, changed, onChange, onSaved }: { 
       disabled={!mayChange}
       onFinish={submit}
       onValuesChange={onChange}
-      initialValues={{ host: settings.host, port: settings.port, encryption: settings.encryption, sender: settings.sender, user_name: settings.user_name }}
+      initialValues={{
+        host: settings.host,
+        port: settings.port,
+        encryption: settings.encryption,
+        sender: settings.sender,
+        user_name: settings.user_name,
+      }}
     >
       {error !== null && <ProblemNotice error={error} />}
       <div className="pair">
         <Form.Item name="host" label={t('settings.host')} extra={t('settings.hostHint')}>
           <Input spellCheck={false} autoCapitalize="none" placeholder={t('settings.hostExample')} />
         </Form.Item>
-        <Form.Item name="port" label={t('settings.port')} rules={[{ required: true, message: t('form.needed', { field: t('settings.port') }) }]}>
+        <Form.Item
+          name="port"
+          label={t('settings.port')}
+          rules={[{ required: true, message: t('form.needed', { field: t('settings.port') }) }]}
+        >
           <InputNumber min={1} max={65535} controls={false} style={{ width: '100%' }} />
         </Form.Item>
       </div>
       <Form.Item name="encryption" label={t('settings.encryption')}>
-        <Select options={(['starttls', 'tls', 'none'] as const).map((value) => ({ value, label: t(`settings.${value}`) }))} />
+        <Select
+          options={(['starttls', 'tls', 'none'] as const).map((value) => ({ value, label: t(`settings.${value}`) }))}
+        />
       </Form.Item>
-      <Form.Item name="sender" label={t('settings.sender')} extra={t('settings.senderHint')} rules={[{ type: 'email', message: t('form.mail') }]}>
+      <Form.Item
+        name="sender"
+        label={t('settings.sender')}
+        extra={t('settings.senderHint')}
+        rules={[{ type: 'email', message: t('form.mail') }]}
+      >
         <Input type="email" autoComplete="off" placeholder={t('settings.senderExample')} />
       </Form.Item>
       <Form.Item name="user_name" label={t('settings.userName')}>
         <Input autoComplete="off" spellCheck={false} autoCapitalize="none" />
       </Form.Item>
-      <Form.Item name="password" label={t('settings.password')} extra={settings.password_set ? t('settings.passwordKept') : undefined}>
+      <Form.Item
+        name="password"
+        label={t('settings.password')}
+        extra={settings.password_set ? t('settings.passwordKept') : undefined}
+      >
         <Input.Password autoComplete="new-password" />
       </Form.Item>
       {settings.password_set && (
@@ -76,7 +115,9 @@ export function MailForm({ settings, mayChange, changed, onChange, onSaved }: { 
           <Checkbox>{t('settings.passwordForget')}</Checkbox>
         </Form.Item>
       )}
-      <Button type="primary" htmlType="submit" disabled={busy || !changed || !mayChange}>{t('settings.saveMail')}</Button>
+      <Button type="primary" htmlType="submit" disabled={busy || !changed || !mayChange}>
+        {t('settings.saveMail')}
+      </Button>
     </Form>
   );
 }

@@ -32,13 +32,35 @@ export function MailTest({ settings, changed }: { settings: MailSettings; change
   );
   const hindrance = !settings.host ? t('settings.testNoServer') : changed ? t('settings.testFirst') : null;
   return (
-    <Form noValidate form={form} className="form spaced" layout="vertical" onFinish={submit} initialValues={{ to: me.mail ?? '' }} aria-label={t('settings.test')}>
-      {taken && <Notice tone="good">{t('settings.tested', { host: settings.host, to: taken.to, time: clock(taken.at) })}</Notice>}
+    <Form
+      noValidate
+      form={form}
+      className="form spaced"
+      layout="vertical"
+      onFinish={submit}
+      initialValues={{ to: me.mail ?? '' }}
+      aria-label={t('settings.test')}
+    >
+      {taken && (
+        <Notice tone="good">
+          {t('settings.tested', { host: settings.host, to: taken.to, time: clock(taken.at) })}
+        </Notice>
+      )}
       {error !== null && <ProblemNotice error={error} />}
-      <Form.Item name="to" label={t('settings.testTo')} extra={hindrance} rules={[{ required: true, message: t('form.needed', { field: t('settings.testTo') }) }, { type: 'email', message: t('form.mail') }]}>
+      <Form.Item
+        name="to"
+        label={t('settings.testTo')}
+        extra={hindrance}
+        rules={[
+          { required: true, message: t('form.needed', { field: t('settings.testTo') }) },
+          { type: 'email', message: t('form.mail') },
+        ]}
+      >
         <Input type="email" autoComplete="email" />
       </Form.Item>
-      <Button htmlType="submit" disabled={busy || hindrance !== null}>{t('settings.testSend')}</Button>
+      <Button htmlType="submit" disabled={busy || hindrance !== null}>
+        {t('settings.testSend')}
+      </Button>
     </Form>
   );
 }

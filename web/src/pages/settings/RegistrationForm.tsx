@@ -15,14 +15,27 @@ interface Values {
 }
 
 /** Whether people may ask for an account, and where they then belong. */
-export function RegistrationForm({ settings, mayChange, changed, onChange, onSaved }: { settings: RegistrationSettings; mayChange: boolean; changed: boolean; onChange: () => void; onSaved: () => void }) {
+export function RegistrationForm({
+  settings,
+  mayChange,
+  changed,
+  onChange,
+  onSaved,
+}: {
+  settings: RegistrationSettings;
+  mayChange: boolean;
+  changed: boolean;
+  onChange: () => void;
+  onSaved: () => void;
+}) {
   const { t } = useTranslation();
   const queries = useQueryClient();
   const { data: organisations = [] } = useQuery(organisationsQuery);
   const [form] = Form.useForm<Values>();
   const { submit, busy, error } = useSubmit(
     form,
-    (values: Values) => body(client.PUT('/api/v1/settings/registration', { body: values, params: { header: ifMatch(settings) } })),
+    (values: Values) =>
+      body(client.PUT('/api/v1/settings/registration', { body: values, params: { header: ifMatch(settings) } })),
     (saved) => {
       queries.setQueryData(registrationSettingsQuery.queryKey, saved);
       void queries.invalidateQueries({ queryKey: keys.loginOptions });
@@ -30,15 +43,33 @@ export function RegistrationForm({ settings, mayChange, changed, onChange, onSav
     },
   );
   return (
-    <Form<Values> className="form spaced" form={form} layout="vertical" disabled={!mayChange} onFinish={submit} onValuesChange={onChange} initialValues={{ sign_up: settings.sign_up, organisation_id: settings.organisation_id }}>
+    <Form<Values>
+      className="form spaced"
+      form={form}
+      layout="vertical"
+      disabled={!mayChange}
+      onFinish={submit}
+      onValuesChange={onChange}
+      initialValues={{ sign_up: settings.sign_up, organisation_id: settings.organisation_id }}
+    >
       {error !== null && <ProblemNotice error={error} />}
       <Form.Item name="sign_up" label={t('settings.signUp')} extra={t('settings.signUpHint')}>
-        <Radio.Group options={[{ value: true, label: t('settings.signUpOn') }, { value: false, label: t('settings.signUpOff') }]} />
+        <Radio.Group
+          options={[
+            { value: true, label: t('settings.signUpOn') },
+            { value: false, label: t('settings.signUpOff') },
+          ]}
+        />
       </Form.Item>
       <Form.Item name="organisation_id" label={t('settings.organisation')}>
-        <Select showSearch={{ optionFilterProp: 'label' }} options={flatten(organisationTree(organisations)).map((node) => ({ value: node.id, label: node.name }))} />
+        <Select
+          showSearch={{ optionFilterProp: 'label' }}
+          options={flatten(organisationTree(organisations)).map((node) => ({ value: node.id, label: node.name }))}
+        />
       </Form.Item>
-      <Button type="primary" htmlType="submit" disabled={busy || !changed || !mayChange}>{t('settings.saveRegistration')}</Button>
+      <Button type="primary" htmlType="submit" disabled={busy || !changed || !mayChange}>
+        {t('settings.saveRegistration')}
+      </Button>
     </Form>
   );
 }

@@ -31,8 +31,21 @@ export default function SettingsPage() {
       <Section title={t('settings.mail')}>
         {mail.error && <ErrorState error={mail.error} what={t('settings.mail')} onRetry={() => void mail.refetch()} />}
         {mail.isPending && <SkeletonRows rows={5} height={56} />}
-        {mailForm.old && <div className="form spaced"><ChangedNotice onLoad={mailForm.end} /></div>}
-        {mailForm.shown && <MailForm key={mailForm.shown.generation} settings={mailForm.shown} mayChange={mayChange} changed={mailForm.changed} onChange={mailForm.begin} onSaved={mailForm.end} />}
+        {mailForm.old && (
+          <div className="form spaced">
+            <ChangedNotice onLoad={mailForm.end} />
+          </div>
+        )}
+        {mailForm.shown && (
+          <MailForm
+            key={mailForm.shown.generation}
+            settings={mailForm.shown}
+            mayChange={mayChange}
+            changed={mailForm.changed}
+            onChange={mailForm.begin}
+            onSaved={mailForm.end}
+          />
+        )}
       </Section>
       {mail.data && mayChange && (
         <Section title={t('settings.test')}>
@@ -40,11 +53,28 @@ export default function SettingsPage() {
         </Section>
       )}
       <Section title={t('settings.registration')}>
-        {registration.error && <ErrorState error={registration.error} what={t('settings.registration')} onRetry={() => void registration.refetch()} />}
+        {registration.error && (
+          <ErrorState
+            error={registration.error}
+            what={t('settings.registration')}
+            onRetry={() => void registration.refetch()}
+          />
+        )}
         {registration.isPending && <SkeletonRows rows={2} height={56} />}
-        {registrationForm.old && <div className="form spaced"><ChangedNotice onLoad={registrationForm.end} /></div>}
+        {registrationForm.old && (
+          <div className="form spaced">
+            <ChangedNotice onLoad={registrationForm.end} />
+          </div>
+        )}
         {registrationForm.shown && (
-          <RegistrationForm key={registrationForm.shown.generation} settings={registrationForm.shown} mayChange={mayChange} changed={registrationForm.changed} onChange={registrationForm.begin} onSaved={registrationForm.end} />
+          <RegistrationForm
+            key={registrationForm.shown.generation}
+            settings={registrationForm.shown}
+            mayChange={mayChange}
+            changed={registrationForm.changed}
+            onChange={registrationForm.begin}
+            onSaved={registrationForm.end}
+          />
         )}
       </Section>
     </Page>
@@ -57,7 +87,9 @@ function Answer() {
   const { data: mail } = useQuery(mailSettingsQuery);
   const { data: registration } = useQuery(registrationSettingsQuery);
   if (!mail || !registration) return <SkeletonAnswer />;
-  const tested = mail.tested_at ? t('settings.answer.tested', { time: moment(mail.tested_at) }) : t('settings.answer.untested');
+  const tested = mail.tested_at
+    ? t('settings.answer.tested', { time: moment(mail.tested_at) })
+    : t('settings.answer.untested');
   const signUp = registration.sign_up ? t('settings.answer.signUpOn') : t('settings.answer.signUpOff');
   return (
     <AnswerLine consequence={mail.host ? `${tested} ${signUp}` : signUp}>

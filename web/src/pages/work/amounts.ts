@@ -19,6 +19,8 @@ export function useAmount(): (resource: string, value: number) => string {
   const size = useSize();
   return (resource, value) => {
     if (resource === 'memory_mib') return size(value);
-    return resource === 'gpu_milli' ? t('work.needs.fraction', { count: manyAbove(value / 1000), part: number(value / 1000) }) : t('work.needs.cpu', { number: number(value / 1000) });
+    return resource === 'gpu_milli'
+      ? t('work.needs.fraction', { count: manyAbove(value / 1000), part: number(value / 1000) })
+      : t('work.needs.cpu', { number: number(value / 1000) });
   };
 }

@@ -4,12 +4,15 @@ const PLAIN = /^(?:[A-Za-z_./][\w./ -]*|(?:\d+x)?\d+(?:\.\d+)?[KMGT]i|\d+m|\d+s)
 const WORDS = /^(?:true|false|yes|no|on|off|null|~|y|n)$/i;
 
 function scalar(value: Json): string {
-  if (typeof value === 'string') return PLAIN.test(value) && !WORDS.test(value) && !value.endsWith(' ') ? value : JSON.stringify(value);
+  if (typeof value === 'string')
+    return PLAIN.test(value) && !WORDS.test(value) && !value.endsWith(' ') ? value : JSON.stringify(value);
   return JSON.stringify(value);
 }
 
-const isEmpty = (value: Json): boolean => typeof value === 'object' && value !== null && Object.keys(value).length === 0;
-const isFlat = (value: Json): value is Exclude<Json, Json[] | { [key: string]: Json }> => typeof value !== 'object' || value === null;
+const isEmpty = (value: Json): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+const isFlat = (value: Json): value is Exclude<Json, Json[] | { [key: string]: Json }> =>
+  typeof value !== 'object' || value === null;
 
 /** A document as YAML that every YAML 1.2 reader understands; strings that could be taken for something else are quoted. */
 export function toYaml(value: { [key: string]: Json }, indent = ''): string {
@@ -18,7 +21,8 @@ export function toYaml(value: { [key: string]: Json }, indent = ''): string {
       const name = PLAIN.test(key) && !WORDS.test(key) ? key : JSON.stringify(key);
       if (isFlat(one)) return `${indent}${name}: ${scalar(one)}\n`;
       if (isEmpty(one)) return `${indent}${name}: ${Array.isArray(one) ? '[]' : '{}'}\n`;
-      if (Array.isArray(one)) return `${indent}${name}:\n${one.map((item) => `${indent}  - ${isFlat(item) ? scalar(item) : JSON.stringify(item)}\n`).join('')}`;
+      if (Array.isArray(one))
+        return `${indent}${name}:\n${one.map((item) => `${indent}  - ${isFlat(item) ? scalar(item) : JSON.stringify(item)}\n`).join('')}`;
       return `${indent}${name}:\n${toYaml(one, `${indent}  `)}`;
     })
     .join('');
@@ -54,7 +58,9 @@ function shortGpu(gpu: Json): Json {
 /** A stored document as one would write it to have the same again: without what Corral added and what says nothing. */
 export function toGive(spec: Record<string, unknown>): { [key: string]: Json } {
   const added = new Set(['pool_ids', 'zone_reason', ...(spec.flavor ? ['resources'] : [])]);
-  const given = clean(Object.fromEntries(Object.entries(spec as Record<string, Json>).filter(([key]) => !added.has(key))));
+  const given = clean(
+    Object.fromEntries(Object.entries(spec as Record<string, Json>).filter(([key]) => !added.has(key))),
+  );
   return written(given);
 }
 

@@ -15,15 +15,30 @@ function useLackWords(): (lack: object) => string | null {
   const say = t as unknown as Say;
   const { number } = useFormat();
   const size = useSize();
-  const shown: Record<string, (value: number) => string> = { slice_mib: size, memory_mib: size, cpu_milli: (value) => number(value / 1000) };
+  const shown: Record<string, (value: number) => string> = {
+    slice_mib: size,
+    memory_mib: size,
+    cpu_milli: (value) => number(value / 1000),
+  };
   return (lack) => {
     const { kind, asked, most, names, restricted } = lack as Facts;
     const plain = shown[name(kind)] ?? number;
     const gpus = t('work.needs.gpus', { count: count(asked) });
     const key = `why.lack.${name(kind)}${(kind === 'devices' || kind === 'usable_devices') && !count(most) ? '_none' : ''}`;
     if (!i18n.exists(key)) return null;
-    const where = Object.fromEntries(['largest', 'none', 'noGpu', 'every'].map((word) => [word, say(`why.lackWhere.${word}${restricted ? 'Open' : ''}`)]));
-    return say(key, { ...where, asked: plain(count(asked)), most: plain(count(most)), gpus, names: Array.isArray(names) ? names.join(t('work.needs.or')) : '' });
+    const where = Object.fromEntries(
+      ['largest', 'none', 'noGpu', 'every'].map((word) => [
+        word,
+        say(`why.lackWhere.${word}${restricted ? 'Open' : ''}`),
+      ]),
+    );
+    return say(key, {
+      ...where,
+      asked: plain(count(asked)),
+      most: plain(count(most)),
+      gpus,
+      names: Array.isArray(names) ? names.join(t('work.needs.or')) : '',
+    });
   };
 }
 
@@ -50,6 +65,12 @@ export function useNeverWords(): (rule: string, facts: Facts, lack: unknown) => 
     if (!i18n.exists(key)) return null;
     const resource = name(facts.resource);
     const of = (value: unknown) => (resource ? amount(resource, count(value)) : number(count(value)));
-    return say(key, { used: of(facts.used), asked: of(facts.asked), bound: of(facts.bound), queue: name(facts.queue), level: name(facts.level) });
+    return say(key, {
+      used: of(facts.used),
+      asked: of(facts.asked),
+      bound: of(facts.bound),
+      queue: name(facts.queue),
+      level: name(facts.level),
+    });
   };
 }

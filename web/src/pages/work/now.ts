@@ -10,4 +10,5 @@ export function useNow(every = 10_000): number {
   return now;
 }
 
-export const secondsBetween = (from: string, to: string | number): number => Math.max(0, ((typeof to === 'string' ? Date.parse(to) : to) - Date.parse(from)) / 1000);
+export const secondsBetween = (from: string, to: string | number): number =>
+  Math.max(0, ((typeof to === 'string' ? Date.parse(to) : to) - Date.parse(from)) / 1000);

@@ -19,10 +19,14 @@ const PASSING: ReadonlySet<WorkloadState> = new Set<WorkloadState>(['starting', 
 export const workloadsQuery = (filters: WorkloadFilters) =>
   infiniteQueryOptions({
     queryKey: [...keys.workloads, 'list', filters],
-    queryFn: ({ pageParam, signal }) => body(client.GET('/api/v1/workloads', { params: { query: { ...filters, limit: PAGE, cursor: pageParam } }, signal })),
+    queryFn: ({ pageParam, signal }) =>
+      body(
+        client.GET('/api/v1/workloads', { params: { query: { ...filters, limit: PAGE, cursor: pageParam } }, signal }),
+      ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.next_cursor ?? undefined,
-    refetchInterval: ({ state }) => (state.data?.pages.some((page) => page.items.some((one) => PASSING.has(one.state))) ? SAMPLED_MS : false),
+    refetchInterval: ({ state }) =>
+      state.data?.pages.some((page) => page.items.some((one) => PASSING.has(one.state))) ? SAMPLED_MS : false,
     // While the answer to a new filter is on its way, the old rows stay.
     placeholderData: (before) => before,
   });
@@ -31,7 +35,19 @@ export const workloadsQuery = (filters: WorkloadFilters) =>
 export const summaryQuery = (filters: WorkloadFilters) =>
   queryOptions({
     queryKey: [...keys.workloads, 'summary', { ...filters, state: undefined }],
-    queryFn: () => body(client.GET('/api/v1/workloads/summary', { params: { query: { kind: filters.kind, user_id: filters.user_id, organisation_id: filters.organisation_id, search: filters.search } } })),
+    queryFn: () =>
+      body(
+        client.GET('/api/v1/workloads/summary', {
+          params: {
+            query: {
+              kind: filters.kind,
+              user_id: filters.user_id,
+              organisation_id: filters.organisation_id,
+              search: filters.search,
+            },
+          },
+        }),
+      ),
     placeholderData: (before) => before,
   });
 
@@ -46,7 +62,10 @@ export const workloadQuery = (id: string) =>
 export const usableFlavorsQuery = (organisation: string | undefined) =>
   queryOptions({
     queryKey: [...keys.flavors, 'usable', organisation ?? null],
-    queryFn: async () => (await body(client.GET('/api/v1/flavors', { params: { query: { organisation } } }))).items.filter((one) => one.enabled),
+    queryFn: async () =>
+      (await body(client.GET('/api/v1/flavors', { params: { query: { organisation } } }))).items.filter(
+        (one) => one.enabled,
+      ),
     placeholderData: (before) => before,
   });
 
@@ -63,22 +82,36 @@ export const samplesQuery = (id: string, since: string, live: boolean) =>
   queryOptions({
     queryKey: ['samples', id, since],
     queryFn: () =>
-      body(client.GET('/api/v1/samples', { params: { query: { subject: `workload:${id}`, metric: ['cpu_milli', 'memory_bytes', 'gpu_memory_mib', 'gpu_busy_percent'], since, points: 400 } } })),
+      body(
+        client.GET('/api/v1/samples', {
+          params: {
+            query: {
+              subject: `workload:${id}`,
+              metric: ['cpu_milli', 'memory_bytes', 'gpu_memory_mib', 'gpu_busy_percent'],
+              since,
+              points: 400,
+            },
+          },
+        }),
+      ),
     refetchInterval: live ? SAMPLED_MS : false,
   });
 
 export const metricsQuery = (id: string, live: boolean) =>
   queryOptions({
     queryKey: ['metrics', id],
-    queryFn: () => body(client.GET('/api/v1/workloads/{id}/metrics', { params: { path: { id }, query: { points: 400 } } })),
+    queryFn: () =>
+      body(client.GET('/api/v1/workloads/{id}/metrics', { params: { path: { id }, query: { points: 400 } } })),
     refetchInterval: live ? SAMPLED_MS : false,
   });
 
 export const usedQuery = (id: string, since: string, live: boolean) =>
   queryOptions({
     queryKey: ['used', id],
-    queryFn: async () => (await body(client.GET('/api/v1/usage', { params: { query: { workload: id, since } } }))).items,
+    queryFn: async () =>
+      (await body(client.GET('/api/v1/usage', { params: { query: { workload: id, since } } }))).items,
     refetchInterval: live ? SAMPLED_MS * 3 : false,
   });
 
-export const actOn = (action: WorkloadAction, ids: string[]) => body(client.POST('/api/v1/workloads/actions', { body: { action, ids } }));
+export const actOn = (action: WorkloadAction, ids: string[]) =>
+  body(client.POST('/api/v1/workloads/actions', { body: { action, ids } }));

@@ -6,5 +6,9 @@ export function useRunPlaces(): { several: boolean; home: string | undefined; lo
   const me = useMe();
   const { nodes, heldOn, loading } = usePlaces();
   const mayRun = ({ id }: { id: string }) => heldOn(id).has('workloads.run');
-  return { several: nodes.filter(mayRun).length > 1, home: (me.organisations.find(mayRun) ?? nodes.find(mayRun))?.id, loading };
+  return {
+    several: nodes.filter(mayRun).length > 1,
+    home: (me.organisations.find(mayRun) ?? nodes.find(mayRun))?.id,
+    loading,
+  };
 }

@@ -1,7 +1,18 @@
 import type { WorkloadAction, WorkloadState } from '../../api/models';
 
 /** In the order of a life. */
-export const states = ['queued', 'infeasible', 'starting', 'running', 'suspending', 'suspended', 'stopping', 'stopped', 'succeeded', 'failed'] as const satisfies readonly WorkloadState[];
+export const states = [
+  'queued',
+  'infeasible',
+  'starting',
+  'running',
+  'suspending',
+  'suspended',
+  'stopping',
+  'stopped',
+  'succeeded',
+  'failed',
+] as const satisfies readonly WorkloadState[];
 
 const ends = ['stopped', 'succeeded', 'failed', 'deleted'] as const satisfies readonly WorkloadState[];
 export type Ended = (typeof ends)[number];
@@ -13,7 +24,8 @@ export const isOver = (state: WorkloadState): state is Ended => over.has(state);
 export const isPresent = (state: WorkloadState): boolean => present.has(state);
 export const isWaiting = (state: WorkloadState): boolean => state === 'queued' || state === 'suspended';
 /** Wants to run and does not: there is a page that says why. */
-export const isExplained = ({ state, wanted }: Lives): boolean => (isWaiting(state) || state === 'infeasible') && wanted === 'run';
+export const isExplained = ({ state, wanted }: Lives): boolean =>
+  (isWaiting(state) || state === 'infeasible') && wanted === 'run';
 
 interface Lives {
   state: WorkloadState;

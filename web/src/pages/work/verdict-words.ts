@@ -52,14 +52,25 @@ export function useVerdictWords() {
 
   return {
     /** Fits, waits or never, and why. */
-    sentence: (verdict: Pick<Verdict, 'result' | 'nodes' | 'takes_from' | 'reason' | 'lack' | 'sentence'> & Partial<Pick<Verdict, 'takes_by'>>): string => {
-      if (verdict.result === 'fits') return verdict.nodes.length > 0 ? t('why.fitsOn', { nodes: verdict.nodes.join(', ') }) : t('why.fits');
-      if (verdict.result === 'waits' && verdict.takes_from.length > 0) return say(`why.takes.${i18n.exists(`why.takes.${name(verdict.takes_by)}`) ? name(verdict.takes_by) : 'other'}`, { names: verdict.takes_from.map(named).join(t('people.comma')) });
+    sentence: (
+      verdict: Pick<Verdict, 'result' | 'nodes' | 'takes_from' | 'reason' | 'lack' | 'sentence'> &
+        Partial<Pick<Verdict, 'takes_by'>>,
+    ): string => {
+      if (verdict.result === 'fits')
+        return verdict.nodes.length > 0 ? t('why.fitsOn', { nodes: verdict.nodes.join(', ') }) : t('why.fits');
+      if (verdict.result === 'waits' && verdict.takes_from.length > 0)
+        return say(
+          `why.takes.${i18n.exists(`why.takes.${name(verdict.takes_by)}`) ? name(verdict.takes_by) : 'other'}`,
+          { names: verdict.takes_from.map(named).join(t('people.comma')) },
+        );
       const kind = name(verdict.reason?.kind);
       const told = verdict.reason && { ...verdict.reason, queue: named(verdict.reason.queue) };
       const because = told && ((verdict.result === 'never' && never(kind, told, verdict.lack)) || reason(kind, told));
       if (!verdict.reason || !because) return verdict.sentence;
-      return sentences([verdict.result === 'never' ? t('why.never', { reason: because }) : t('why.waits', { reason: because }), remedy(kind, verdict.reason)]);
+      return sentences([
+        verdict.result === 'never' ? t('why.never', { reason: because }) : t('why.waits', { reason: because }),
+        remedy(kind, verdict.reason),
+      ]);
     },
     /** Why waiting work has no place yet, in a list: the rule, what to do, its turn, and when. */
     waiting: (waits: NonNullable<Workload['waits']>): string => {
@@ -76,17 +87,28 @@ export function useVerdictWords() {
     /** When it will probably start, or honestly that nobody knows. */
     when: (verdict: Verdict): string | undefined => {
       if (verdict.result !== 'waits') return undefined;
-      if (verdict.starts_at) return typeof verdict.error_seconds !== 'number' ? undefined : t('why.startsAbout', { time: moment(verdict.starts_at), error: duration(verdict.error_seconds) });
+      if (verdict.starts_at)
+        return typeof verdict.error_seconds !== 'number'
+          ? undefined
+          : t('why.startsAbout', { time: moment(verdict.starts_at), error: duration(verdict.error_seconds) });
       if (verdict.no_estimate === 'passed') return t('why.passed');
       if (verdict.no_estimate === 'uncertain') return t('why.uncertain');
       return verdict.no_estimate === 'too_far_back' ? t('why.tooFar') : t('why.noEstimate');
     },
     about: (verdict: Verdict): string | undefined =>
-      verdict.starts_at && typeof verdict.error_seconds === 'number' ? t('why.about', { time: moment(verdict.starts_at), duration: duration((Date.parse(verdict.starts_at) - Date.parse(verdict.at)) / 1000) }) : undefined,
+      verdict.starts_at && typeof verdict.error_seconds === 'number'
+        ? t('why.about', {
+            time: moment(verdict.starts_at),
+            duration: duration((Date.parse(verdict.starts_at) - Date.parse(verdict.at)) / 1000),
+          })
+        : undefined,
     asOf: (verdict: Verdict): string => t('why.asOf', { time: clock(verdict.at, true) }),
     /** On how many nodes which check failed. */
     checks: (verdict: Verdict): { nodes: string; what: string }[] =>
-      Object.entries((verdict.reason?.failed_checks ?? {}) as Record<string, number>).map(([check, nodes]) => ({ nodes: t('why.nodes', { count: nodes }), what: i18n.exists(`why.check.${check}`) ? say(`why.check.${check}`) : check })),
+      Object.entries((verdict.reason?.failed_checks ?? {}) as Record<string, number>).map(([check, nodes]) => ({
+        nodes: t('why.nodes', { count: nodes }),
+        what: i18n.exists(`why.check.${check}`) ? say(`why.check.${check}`) : check,
+      })),
     helps: (verdict: Verdict): string[] => verdict.helps.flatMap(help),
   };
 }
@@ -112,21 +134,36 @@ function useHelpWords(): (one: Verdict['helps'][number]) => string[] {
       case 'lower_minimum':
         return [t('why.help.lower_minimum', { count: count(facts.minimum) })];
       case 'ask_for_less':
-        if (facts.what === 'devices') return [t('why.help.devices', { gpus: t('work.needs.gpus', { count: count(facts.amount) }) })];
-        if (facts.what === 'cpu_milli') return [t('why.help.cpu_milli', { number: number(count(facts.amount) / 1000) })];
+        if (facts.what === 'devices')
+          return [t('why.help.devices', { gpus: t('work.needs.gpus', { count: count(facts.amount) }) })];
+        if (facts.what === 'cpu_milli')
+          return [t('why.help.cpu_milli', { number: number(count(facts.amount) / 1000) })];
         if (facts.what === 'slice_mib') return [t('why.help.slice_mib', { size: size(count(facts.amount)) })];
         return [t('why.help.memory_mib', { size: size(count(facts.amount)) })];
       case 'drop_condition':
-        return [i18n.exists(`why.help.${name(facts.what)}`) ? say(`why.help.${name(facts.what)}`, { name: name(facts.name) }) : sentence];
+        return [
+          i18n.exists(`why.help.${name(facts.what)}`)
+            ? say(`why.help.${name(facts.what)}`, { name: name(facts.name) })
+            : sentence,
+        ];
       case 'use_pool':
         return [t('why.help.use_pool', { pool: name(facts.pool) })];
       case 'limit_runtime':
         return [t('why.help.limit_runtime', { duration: duration(count(facts.seconds)) })];
       case 'wait':
-        return [t('why.help.wait', { name: named(facts.workload), duration: duration(count(facts.until) - Date.now() / 1000) })];
+        return [
+          t('why.help.wait', {
+            name: named(facts.workload),
+            duration: duration(count(facts.until) - Date.now() / 1000),
+          }),
+        ];
       case 'raise_bounds':
         return (facts.raises as Facts[]).map((one) =>
-          t('why.help.raise', { bound: one.bound === 'limit' ? t('why.bound.limit') : t('why.bound.guarantee'), queue: named(one.queue), amount: amount(name(one.resource), count(one.by)) }),
+          t('why.help.raise', {
+            bound: one.bound === 'limit' ? t('why.bound.limit') : t('why.bound.guarantee'),
+            queue: named(one.queue),
+            amount: amount(name(one.resource), count(one.by)),
+          }),
         );
       case 'add_nodes':
         return [t('why.help.add_nodes', { count: count(facts.count), like: name(facts.like) })];

@@ -15,14 +15,29 @@ export function useNeedsWords() {
     const count = gpu.count ?? 1;
     const models = gpu.models ?? [];
     const part = gpu.memory_mib ? size(gpu.memory_mib) : gpu.profile;
-    if (part) return count > 1 ? t('work.needs.slices', { number: count, size: part }) : t('work.needs.slice', { size: part });
-    if (gpu.fraction_milli) return t('work.needs.fraction', { count: manyAbove((gpu.fraction_milli / 1000) * count), part: number((gpu.fraction_milli / 1000) * count) });
-    return models.length > 0 ? t('work.needs.models', { number: count, models: models.join(t('work.needs.or')) }) : t('work.needs.gpus', { count });
+    if (part)
+      return count > 1 ? t('work.needs.slices', { number: count, size: part }) : t('work.needs.slice', { size: part });
+    if (gpu.fraction_milli)
+      return t('work.needs.fraction', {
+        count: manyAbove((gpu.fraction_milli / 1000) * count),
+        part: number((gpu.fraction_milli / 1000) * count),
+      });
+    return models.length > 0
+      ? t('work.needs.models', { number: count, models: models.join(t('work.needs.or')) })
+      : t('work.needs.gpus', { count });
   };
-  return ({ resources, replicas }: Pick<Workload, 'resources' | 'replicas'>): { first: string; second: string | null } => {
+  return ({
+    resources,
+    replicas,
+  }: Pick<Workload, 'resources' | 'replicas'>): { first: string; second: string | null } => {
     const times = (needs: string) => (replicas > 1 ? t('work.needs.replicas', { replicas, needs }) : needs);
-    const host = t('work.needs.list', { first: t('work.needs.cpu', { number: number(resources.cpu_milli / 1000) }), second: size(resources.memory_mib) });
-    return resources.gpu ? { first: times(gpuWords(resources.gpu)), second: host } : { first: times(host), second: null };
+    const host = t('work.needs.list', {
+      first: t('work.needs.cpu', { number: number(resources.cpu_milli / 1000) }),
+      second: size(resources.memory_mib),
+    });
+    return resources.gpu
+      ? { first: times(gpuWords(resources.gpu)), second: host }
+      : { first: times(host), second: null };
   };
 }
 
@@ -51,7 +66,9 @@ export function useReasonWords(): (reason: Told) => string {
     const other = text(facts.for_name) || t('work.others');
     if (why === 'taken') {
       const key = `work.taken.${text(facts.entitlement) || text(facts.rule)}`;
-      return i18n.exists(key) ? (t as unknown as (key: string, values: object) => string)(key, { other }) : (sentence ?? '');
+      return i18n.exists(key)
+        ? (t as unknown as (key: string, values: object) => string)(key, { other })
+        : (sentence ?? '');
     }
     if (why === 'infeasible') {
       const queue = t(facts.own_queue ? 'why.ownQueue' : 'why.queueAbove');

@@ -3,4 +3,5 @@ const reasons = ['named', 'only', 'fits', 'earliest', 'possible', 'first'] as co
 
 export type ZoneReason = (typeof reasons)[number];
 
-export const isChoice = (reason: string | null | undefined): reason is ZoneReason => reasons.some((one) => one === reason);
+export const isChoice = (reason: string | null | undefined): reason is ZoneReason =>
+  reasons.some((one) => one === reason);

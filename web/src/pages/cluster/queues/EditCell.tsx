@@ -33,7 +33,14 @@ export function EditCell({ label, shown, next, text, editable, onChange }: Props
     <span className="edit-cell">
       {changed && <s className="text-3">{shown}</s>}
       {typed === null ? (
-        <button type="button" className={changed ? 'plain cell-button changed' : 'plain cell-button'} aria-label={`${label}: ${next}`} onClick={() => setTyped(text)}>{next}</button>
+        <button
+          type="button"
+          className={changed ? 'plain cell-button changed' : 'plain cell-button'}
+          aria-label={`${label}: ${next}`}
+          onClick={() => setTyped(text)}
+        >
+          {next}
+        </button>
       ) : (
         <Input
           // eslint-disable-next-line jsx-a11y/no-autofocus -- The field stands where the number was clicked.

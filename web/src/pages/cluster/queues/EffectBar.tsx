@@ -18,7 +18,19 @@ const NAMED = 3;
 const MOST_SHARES = 8;
 
 /** What the changes would do: whether they validate, what is over-committed then; saves all or nothing. */
-export function EffectBar({ drafts, verdict, view, onDiscard, onSaved }: { drafts: Drafts; verdict: QueueVerdict; view: View; onDiscard: () => void; onSaved: () => void }) {
+export function EffectBar({
+  drafts,
+  verdict,
+  view,
+  onDiscard,
+  onSaved,
+}: {
+  drafts: Drafts;
+  verdict: QueueVerdict;
+  view: View;
+  onDiscard: () => void;
+  onSaved: () => void;
+}) {
   const { t } = useTranslation();
   const queries = useQueryClient();
   const problem = useProblemText();
@@ -45,11 +57,19 @@ export function EffectBar({ drafts, verdict, view, onDiscard, onSaved }: { draft
     <div className="effect-bar">
       <div className="effect-words" aria-live="polite" style={old ? { opacity: 0.6 } : undefined}>
         <span className="strong">{t('queues.ifSaved', { count })}</span>
-        {trouble ? <Verdict tone="red" text={problem(trouble).text || problem(trouble).title} /> : data && <Promises warnings={data.warnings} />}
+        {trouble ? (
+          <Verdict tone="red" text={problem(trouble).text || problem(trouble).title} />
+        ) : (
+          data && <Promises warnings={data.warnings} />
+        )}
         {!trouble && data && <Shares effects={data.effects} view={view} />}
       </div>
-      <Button type="text" onClick={onDiscard}>{t('queues.discard')}</Button>
-      <Button type="primary" disabled={busy || Boolean(error)} onClick={() => void save()}>{t('queues.save', { count })}</Button>
+      <Button type="text" onClick={onDiscard}>
+        {t('queues.discard')}
+      </Button>
+      <Button type="primary" disabled={busy || Boolean(error)} onClick={() => void save()}>
+        {t('queues.save', { count })}
+      </Button>
     </div>
   );
 }
@@ -62,8 +82,12 @@ function Shares({ effects, view }: { effects: readonly QueueEffect[]; view: View
   if (here.length === 0) return <p className="effect-shares small text-2">{t('queues.sharesStay')}</p>;
   const shown = here.slice(0, MOST_SHARES);
   const words = ({ used, fair_before, fair_after }: QueueEffect) => {
-    const moves = t('queues.shareMoves', { from: plain(fair_before, view.resource), to: plain(fair_after, view.resource) });
-    if (used > fair_after) return `${moves}${t('queues.semicolon')}${t('queues.gives', { amount: told(used - fair_after, view.resource) })}`;
+    const moves = t('queues.shareMoves', {
+      from: plain(fair_before, view.resource),
+      to: plain(fair_after, view.resource),
+    });
+    if (used > fair_after)
+      return `${moves}${t('queues.semicolon')}${t('queues.gives', { amount: told(used - fair_after, view.resource) })}`;
     return moves;
   };
   return (
@@ -74,7 +98,9 @@ function Shares({ effects, view }: { effects: readonly QueueEffect[]; view: View
           <dd className="small text-2">{words(one)}</dd>
         </div>
       ))}
-      {here.length > shown.length && <div className="small text-2">{t('queues.moreOver', { count: here.length - shown.length })}</div>}
+      {here.length > shown.length && (
+        <div className="small text-2">{t('queues.moreOver', { count: here.length - shown.length })}</div>
+      )}
     </dl>
   );
 }
@@ -86,9 +112,15 @@ function Promises({ warnings }: { warnings: Parameters<ReturnType<typeof useWarn
   return (
     <>
       {warnings.slice(0, NAMED).map((warning) => (
-        <Verdict key={`${warning.queue_id} ${warning.pool_id} ${warning.resource} ${warning.kind}`} tone="amber" text={words(warning)} />
+        <Verdict
+          key={`${warning.queue_id} ${warning.pool_id} ${warning.resource} ${warning.kind}`}
+          tone="amber"
+          text={words(warning)}
+        />
       ))}
-      {warnings.length > NAMED && <span className="small text-2">{t('queues.moreOver', { count: warnings.length - NAMED })}</span>}
+      {warnings.length > NAMED && (
+        <span className="small text-2">{t('queues.moreOver', { count: warnings.length - NAMED })}</span>
+      )}
     </>
   );
 }

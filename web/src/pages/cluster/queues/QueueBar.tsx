@@ -23,12 +23,22 @@ export function QueueBar({ hue, fixed, size, guarantee, limit, used, wanted, fai
   const inside = Math.min(used ?? 0, owned);
   const borrowed = Math.max(0, (used ?? 0) - owned);
   return (
-    <div className="queue-bar" role="img" aria-label={words} style={{ '--hue': `var(--c-category-${hue})` } as React.CSSProperties}>
+    <div
+      className="queue-bar"
+      role="img"
+      aria-label={words}
+      style={{ '--hue': `var(--c-category-${hue})` } as React.CSSProperties}
+    >
       <span className="track" style={{ width: part(wall) }} />
       {owned > 0 && <span className={fixed ? 'owned kept' : 'owned'} style={{ width: part(owned) }} />}
       {inside > 0 && <span className="inside" style={{ width: part(inside) }} />}
       {borrowed > 0 && <span className="borrowed" style={{ left: part(inside), width: part(borrowed) }} />}
-      {wanted !== null && wanted > 0 && <span className="wanted" style={{ left: part(used ?? 0), width: part(Math.max(0, Math.min(wanted, wall - (used ?? 0)))) }} />}
+      {wanted !== null && wanted > 0 && (
+        <span
+          className="wanted"
+          style={{ left: part(used ?? 0), width: part(Math.max(0, Math.min(wanted, wall - (used ?? 0)))) }}
+        />
+      )}
       {!fixed && limit !== UNLIMITED && <span className="wall" style={{ left: part(limit) }} />}
       {!fixed && fair !== null && fair > 0 && <span className="fair" style={{ left: part(fair) }} />}
     </div>
@@ -40,12 +50,38 @@ export function QueueLegend({ measured, waits, shared }: { measured: boolean; wa
   const { t } = useTranslation();
   return (
     <ul className="queue-legend" aria-label={t('queues.legend')}>
-      <li><span className="swatch owned" />{t('queues.guarantee')}</li>
-      {measured && <li><span className="swatch inside" />{t('queues.usedInside')}</li>}
-      {measured && <li><span className="swatch borrowed" />{t('queues.borrowed')}</li>}
-      {waits && <li><span className="swatch wanted" />{t('queues.wanted')}</li>}
-      {shared && <li><span className="swatch fair" />{t('queues.fairShare')}</li>}
-      <li><span className="swatch wall" />{t('queues.limit')}</li>
+      <li>
+        <span className="swatch owned" />
+        {t('queues.guarantee')}
+      </li>
+      {measured && (
+        <li>
+          <span className="swatch inside" />
+          {t('queues.usedInside')}
+        </li>
+      )}
+      {measured && (
+        <li>
+          <span className="swatch borrowed" />
+          {t('queues.borrowed')}
+        </li>
+      )}
+      {waits && (
+        <li>
+          <span className="swatch wanted" />
+          {t('queues.wanted')}
+        </li>
+      )}
+      {shared && (
+        <li>
+          <span className="swatch fair" />
+          {t('queues.fairShare')}
+        </li>
+      )}
+      <li>
+        <span className="swatch wall" />
+        {t('queues.limit')}
+      </li>
     </ul>
   );
 }
@@ -56,7 +92,9 @@ export function QueueAxis({ size, shown }: { size: number; shown: (amount: numbe
   return (
     <span className="queue-axis" aria-hidden="true">
       {[0, 0.25, 0.5, 0.75, 1].map((share) => (
-        <span key={share} style={{ left: `${share * 100}%` }}>{shown(size * share)}</span>
+        <span key={share} style={{ left: `${share * 100}%` }}>
+          {shown(size * share)}
+        </span>
       ))}
     </span>
   );

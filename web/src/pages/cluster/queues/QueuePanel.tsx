@@ -33,7 +33,11 @@ export function QueuePanel({ queue, above, view, drafts, onDraft, onClose }: Pro
   const own = ownOf(drafts, queue);
   const editable = onDraft !== undefined && queue.may_change;
   const numbersAbove = above.map((one) => ownOf(drafts, one).custom_numbers).find((said) => said !== null) ?? true;
-  const below = queue.person ? t('queues.ofPerson', { organisation: queue.organisation_name }) : above[0] ? t('queues.below', { name: above[0].name }) : t('queues.top');
+  const below = queue.person
+    ? t('queues.ofPerson', { organisation: queue.organisation_name })
+    : above[0]
+      ? t('queues.below', { name: above[0].name })
+      : t('queues.top');
   const facts = quota && quota.used !== null && quota.fair_share !== null;
   return (
     <SidePanel title={queue.name} subtitle={below} onClose={onClose}>
@@ -52,8 +56,14 @@ export function QueuePanel({ queue, above, view, drafts, onDraft, onClose }: Pro
         </Section>
       )}
       <Section title={t('queues.minRuntimes')}>
-        <MinRuntimeField field="reclaim_min_runtime_seconds" {...{ queue, above, drafts, onDraft: editable ? onDraft : undefined }} />
-        <MinRuntimeField field="preempt_min_runtime_seconds" {...{ queue, above, drafts, onDraft: editable ? onDraft : undefined }} />
+        <MinRuntimeField
+          field="reclaim_min_runtime_seconds"
+          {...{ queue, above, drafts, onDraft: editable ? onDraft : undefined }}
+        />
+        <MinRuntimeField
+          field="preempt_min_runtime_seconds"
+          {...{ queue, above, drafts, onDraft: editable ? onDraft : undefined }}
+        />
         <p className="effect">{t('queues.minRuntimesHint')}</p>
       </Section>
       <Section title={t('queues.customNumbers')}>
@@ -62,15 +72,31 @@ export function QueuePanel({ queue, above, view, drafts, onDraft, onClose }: Pro
           aria-label={t('queues.customNumbers')}
           disabled={!editable}
           value={own.custom_numbers}
-          onChange={(event) => onDraft?.(withOwn(drafts, queue, 'custom_numbers', event.target.value as boolean | null))}
+          onChange={(event) =>
+            onDraft?.(withOwn(drafts, queue, 'custom_numbers', event.target.value as boolean | null))
+          }
           options={[
-            { value: null, label: above.length === 0 ? t('queues.numbersUsual') : t('queues.numbersInherited', { what: numbersAbove ? t('queues.numbersToo') : t('queues.noNumbers') }) },
+            {
+              value: null,
+              label:
+                above.length === 0
+                  ? t('queues.numbersUsual')
+                  : t('queues.numbersInherited', {
+                      what: numbersAbove ? t('queues.numbersToo') : t('queues.noNumbers'),
+                    }),
+            },
             { value: true, label: t('queues.allowed') },
             { value: false, label: t('queues.flavorsOnly') },
           ]}
         />
       </Section>
-      {may('audit.read') && <p className="small"><Link to="/audit" search={{ object: queue.id, name: queue.name }}>{t('people.history')}</Link></p>}
+      {may('audit.read') && (
+        <p className="small">
+          <Link to="/audit" search={{ object: queue.id, name: queue.name }}>
+            {t('people.history')}
+          </Link>
+        </p>
+      )}
     </SidePanel>
   );
 
@@ -83,7 +109,13 @@ export function QueuePanel({ queue, above, view, drafts, onDraft, onClose }: Pro
 }
 
 /** How long work is safe from being taken; empty means as the queue above. */
-function MinRuntimeField({ field, queue, above, drafts, onDraft }: { field: MinRuntime } & Pick<Props, 'queue' | 'above' | 'drafts' | 'onDraft'>) {
+function MinRuntimeField({
+  field,
+  queue,
+  above,
+  drafts,
+  onDraft,
+}: { field: MinRuntime } & Pick<Props, 'queue' | 'above' | 'drafts' | 'onDraft'>) {
   const { t } = useTranslation();
   const { duration } = useFormat();
   const next = ownOf(drafts, queue)[field];

@@ -33,13 +33,34 @@ interface Props {
   empty: React.ReactNode;
 }
 
-export function QueueTable({ tree, view, size, measured, over, drafts, effects, openId, onOpen, narrow, onDraft, empty }: Props) {
+export function QueueTable({
+  tree,
+  view,
+  size,
+  measured,
+  over,
+  drafts,
+  effects,
+  openId,
+  onOpen,
+  narrow,
+  onDraft,
+  empty,
+}: Props) {
   const { t } = useTranslation();
   const { plain, told } = useAmounts();
   const tight = useTight();
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
-  const toggle = (id: string) => setClosed((before) => new Set(before.has(id) ? [...before].filter((one) => one !== id) : [...before, id]));
-  const shown = (amount: number, what: Bound): string => (what === 'weight' ? String(amount) : amount === UNLIMITED ? (what === 'limit' ? t('queues.noLimit') : t('queues.everything')) : plain(amount, view.resource));
+  const toggle = (id: string) =>
+    setClosed((before) => new Set(before.has(id) ? [...before].filter((one) => one !== id) : [...before, id]));
+  const shown = (amount: number, what: Bound): string =>
+    what === 'weight'
+      ? String(amount)
+      : amount === UNLIMITED
+        ? what === 'limit'
+          ? t('queues.noLimit')
+          : t('queues.everything')
+        : plain(amount, view.resource);
   const editable = (queue: QueueNode) => onDraft !== undefined && queue.may_change;
   const number = (what: Bound): Column => ({
     title: t(`queues.${what}`),
@@ -57,7 +78,12 @@ export function QueueTable({ tree, view, size, measured, over, drafts, effects, 
           text={text}
           editable={editable(queue) && !(queue.parent_id === null && what === 'guarantee')}
           onChange={(typed) => {
-            const value = what === 'limit' && typed.trim() === '' ? UNLIMITED : what === 'weight' ? wholeNumber(typed) : readAmount(typed, view.resource);
+            const value =
+              what === 'limit' && typed.trim() === ''
+                ? UNLIMITED
+                : what === 'weight'
+                  ? wholeNumber(typed)
+                  : readAmount(typed, view.resource);
             if (value === undefined) return false;
             onDraft?.(withBound(drafts, queue, view, what, value));
             return true;
@@ -69,20 +95,38 @@ export function QueueTable({ tree, view, size, measured, over, drafts, effects, 
   /** The share as it is, and as it would be. */
   const fairOf = (queue: QueueNode) => {
     const now = quotaOf(queue, view)?.fair_share ?? 0;
-    return { now, next: effects.find((one) => one.queue_id === queue.id && one.pool_id === view.pool && one.resource === view.resource)?.fair_after ?? now };
+    return {
+      now,
+      next:
+        effects.find((one) => one.queue_id === queue.id && one.pool_id === view.pool && one.resource === view.resource)
+          ?.fair_after ?? now,
+    };
   };
   const fair = (queue: QueueNode) => {
     const { now, next } = fairOf(queue);
-    return <span className="nowrap">{now !== next && <><s className="text-3">{plain(now, view.resource)}</s> </>}{plain(next, view.resource)}</span>;
+    return (
+      <span className="nowrap">
+        {now !== next && (
+          <>
+            <s className="text-3">{plain(now, view.resource)}</s>{' '}
+          </>
+        )}
+        {plain(next, view.resource)}
+      </span>
+    );
   };
   const words = (queue: QueueNode) => {
     const quota = quotaOf(queue, view);
     const limit = bound(queue, view, 'limit', drafts).next;
     const guarantee = bound(queue, view, 'guarantee', drafts).next;
     const parts = [
-      t('queues.barGuarantee', { amount: guarantee === UNLIMITED ? t('queues.everything') : told(guarantee, view.resource) }),
+      t('queues.barGuarantee', {
+        amount: guarantee === UNLIMITED ? t('queues.everything') : told(guarantee, view.resource),
+      }),
       t('queues.barLimit', { amount: limit === UNLIMITED ? t('queues.noLimit') : told(limit, view.resource) }),
-      ...(quota?.used === null || quota === undefined ? [] : [t('queues.barUsed', { amount: told(quota.used, view.resource) })]),
+      ...(quota?.used === null || quota === undefined
+        ? []
+        : [t('queues.barUsed', { amount: told(quota.used, view.resource) })]),
       ...(quota?.wanted ? [t('queues.barWanted', { amount: told(quota.wanted, view.resource) })] : []),
       ...(quota?.fair_share ? [t('queues.barFair', { amount: told(fairOf(queue).next, view.resource) })] : []),
     ];
@@ -105,10 +149,25 @@ export function QueueTable({ tree, view, size, measured, over, drafts, effects, 
     <span className="queue-name">
       {queue.depth === 1 && <span className="hue" style={{ background: `var(--c-category-${queue.hue})` }} />}
       <span className={queue.depth > 1 || queue.person ? 'cut' : 'cut strong'}>{queue.name}</span>
-      {over.has(queue.id) && <span className="amber" title={t('queues.promisesMore')}><WarningIcon size={14} /><span className="visually-hidden">{t('queues.promisesMore')}</span></span>}
+      {over.has(queue.id) && (
+        <span className="amber" title={t('queues.promisesMore')}>
+          <WarningIcon size={14} />
+          <span className="visually-hidden">{t('queues.promisesMore')}</span>
+        </span>
+      )}
     </span>
   );
-  const wanted: Column = { title: t('queues.wantedColumn'), align: 'right', width: 76, responsive: WIDE, render: (_, queue) => <span className="text-2">{quotaOf(queue, view)?.wanted ? plain(quotaOf(queue, view)?.wanted ?? 0, view.resource) : ''}</span> };
+  const wanted: Column = {
+    title: t('queues.wantedColumn'),
+    align: 'right',
+    width: 76,
+    responsive: WIDE,
+    render: (_, queue) => (
+      <span className="text-2">
+        {quotaOf(queue, view)?.wanted ? plain(quotaOf(queue, view)?.wanted ?? 0, view.resource) : ''}
+      </span>
+    ),
+  };
   const policy: Column = {
     title: t('queues.policy'),
     className: 'edit-td',
@@ -163,11 +222,19 @@ export function QueueTable({ tree, view, size, measured, over, drafts, effects, 
         openId={openId}
         onOpen={(queue) => onOpen(queue.id)}
         expandable={{
-          expandedRowKeys: flattened(tree ?? []).map((node) => node.id).filter((id) => !closed.has(id)),
+          expandedRowKeys: flattened(tree ?? [])
+            .map((node) => node.id)
+            .filter((id) => !closed.has(id)),
           indentSize: 18,
           expandIcon: ({ record }) =>
             record.children ? (
-              <button type="button" className="plain tree-toggle" aria-expanded={!closed.has(record.id)} aria-label={t('organisations.toggle', { name: record.name })} onClick={() => toggle(record.id)}>
+              <button
+                type="button"
+                className="plain tree-toggle"
+                aria-expanded={!closed.has(record.id)}
+                aria-label={t('organisations.toggle', { name: record.name })}
+                onClick={() => toggle(record.id)}
+              >
                 {closed.has(record.id) ? <ChevronRight size={14} /> : <ChevronDown size={14} />}
               </button>
             ) : (
@@ -175,17 +242,37 @@ export function QueueTable({ tree, view, size, measured, over, drafts, effects, 
             ),
         }}
         columns={[
-          { title: t('queues.queue'), className: 'queue-cell', onCell: (queue) => ({ className: drafts[queue.id] ? 'queue-cell draft-row' : 'queue-cell' }), render: (_, queue) => name(queue) },
+          {
+            title: t('queues.queue'),
+            className: 'queue-cell',
+            onCell: (queue) => ({ className: drafts[queue.id] ? 'queue-cell draft-row' : 'queue-cell' }),
+            render: (_, queue) => name(queue),
+          },
           ...(narrow ? [] : [policy, priority]),
           number('guarantee'),
           number('limit'),
           ...(narrow ? [] : [number('weight')]),
-          { title: <QueueAxis size={size} shown={(amount) => plain(amount, view.resource)} />, width: narrow ? '18%' : tight ? 116 : '28%', className: 'bar-cell', render: (_, queue) => bar(queue) },
+          {
+            title: <QueueAxis size={size} shown={(amount) => plain(amount, view.resource)} />,
+            width: narrow ? '18%' : tight ? 116 : '28%',
+            className: 'bar-cell',
+            render: (_, queue) => bar(queue),
+          },
           ...(measured
             ? [
-                { title: t('queues.used'), align: 'right' as const, width: tight ? 56 : 68, render: (_: unknown, queue: QueueNode) => plain(quotaOf(queue, view)?.used ?? 0, view.resource) },
+                {
+                  title: t('queues.used'),
+                  align: 'right' as const,
+                  width: tight ? 56 : 68,
+                  render: (_: unknown, queue: QueueNode) => plain(quotaOf(queue, view)?.used ?? 0, view.resource),
+                },
                 ...(narrow ? [] : [wanted]),
-                { title: t('queues.fairColumn'), align: 'right' as const, width: tight ? 76 : 96, render: (_: unknown, queue: QueueNode) => fair(queue) },
+                {
+                  title: t('queues.fairColumn'),
+                  align: 'right' as const,
+                  width: tight ? 76 : 96,
+                  render: (_: unknown, queue: QueueNode) => fair(queue),
+                },
               ]
             : []),
         ]}

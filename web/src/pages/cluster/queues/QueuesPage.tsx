@@ -55,8 +55,34 @@ export default function QueuesPage() {
       crumbs={[{ title: t('menu.cluster') }]}
       answer={error ? null : <Answer data={data} view={view} />}
       actions={!phone && <AsCommand cli="corral queue list" api="GET /api/v1/queues" />}
-      panel={open && view && <QueuePanel key={`${open.id} ${open.generation} ${round}`} queue={open} above={aboveOf(all, open)} view={view} drafts={drafts} onDraft={changeable ? setDrafts : undefined} onClose={() => change({ queue: undefined })} />}
-      foot={editing && view && !phone ? <EffectBar drafts={drafts} verdict={verdict} view={view} onDiscard={() => { setDrafts({}); setRound((before) => before + 1); }} onSaved={() => setDrafts({})} /> : undefined}
+      panel={
+        open &&
+        view && (
+          <QueuePanel
+            key={`${open.id} ${open.generation} ${round}`}
+            queue={open}
+            above={aboveOf(all, open)}
+            view={view}
+            drafts={drafts}
+            onDraft={changeable ? setDrafts : undefined}
+            onClose={() => change({ queue: undefined })}
+          />
+        )
+      }
+      foot={
+        editing && view && !phone ? (
+          <EffectBar
+            drafts={drafts}
+            verdict={verdict}
+            view={view}
+            onDiscard={() => {
+              setDrafts({});
+              setRound((before) => before + 1);
+            }}
+            onSaved={() => setDrafts({})}
+          />
+        ) : undefined
+      }
     >
       {error ? (
         <ErrorState error={error} what={t('menu.queues')} onRetry={() => void refetch()} />
@@ -73,10 +99,30 @@ export default function QueuesPage() {
                   const [pool_id, resource] = chosen.split(' ');
                   change({ pool: pool_id, resource });
                 }}
-                options={data.pools.flatMap((one) => RESOURCES.map((resource) => ({ value: `${one.id} ${resource}`, label: t(one.simulated && resource === 'gpu_milli' ? 'queues.poolWhatSimulated' : 'queues.poolWhat', { pool: poolWords(one.zone_name, one.name), what: t(`queues.what.${resource}`) }) })))}
+                options={data.pools.flatMap((one) =>
+                  RESOURCES.map((resource) => ({
+                    value: `${one.id} ${resource}`,
+                    label: t(
+                      one.simulated && resource === 'gpu_milli' ? 'queues.poolWhatSimulated' : 'queues.poolWhat',
+                      { pool: poolWords(one.zone_name, one.name), what: t(`queues.what.${resource}`) },
+                    ),
+                  })),
+                )}
               />
-              <Input className="find" allowClear prefix={<SearchIcon />} aria-label={t('queues.find')} placeholder={t('queues.find')} value={url.search ?? ''} onChange={(event) => change({ search: event.target.value || undefined })} />
-              <QueueLegend measured={measured} waits={data.items.some((queue) => queue.quotas.some((quota) => quota.wanted !== null))} shared={data.items.some((queue) => queue.quotas.some((quota) => quota.fair_share !== null))} />
+              <Input
+                className="find"
+                allowClear
+                prefix={<SearchIcon />}
+                aria-label={t('queues.find')}
+                placeholder={t('queues.find')}
+                value={url.search ?? ''}
+                onChange={(event) => change({ search: event.target.value || undefined })}
+              />
+              <QueueLegend
+                measured={measured}
+                waits={data.items.some((queue) => queue.quotas.some((quota) => quota.wanted !== null))}
+                shared={data.items.some((queue) => queue.quotas.some((quota) => quota.fair_share !== null))}
+              />
             </div>
           )}
           {data && !phone && !editing && <Warnings data={data} />}
@@ -86,19 +132,52 @@ export default function QueuesPage() {
               view={view}
               size={pool.capacity[view.resource] || widest(data, view)}
               measured={measured}
-              over={new Set(data.warnings.filter((one) => one.pool_id === view.pool && one.resource === view.resource).map((one) => one.queue_id))}
+              over={
+                new Set(
+                  data.warnings
+                    .filter((one) => one.pool_id === view.pool && one.resource === view.resource)
+                    .map((one) => one.queue_id),
+                )
+              }
               drafts={drafts}
               effects={verdict.data?.effects ?? []}
               openId={open?.id ?? null}
               onOpen={(id) => change({ queue: id })}
               narrow={open !== undefined}
               onDraft={changeable ? setDrafts : undefined}
-              empty={<EmptyState title={t('queues.noneFound', { search: url.search })} text={t('queues.noneFoundText')} actions={<Button onClick={() => change({ search: undefined })}>{t('queues.clearSearch')}</Button>} />}
+              empty={
+                <EmptyState
+                  title={t('queues.noneFound', { search: url.search })}
+                  text={t('queues.noneFoundText')}
+                  actions={<Button onClick={() => change({ search: undefined })}>{t('queues.clearSearch')}</Button>}
+                />
+              }
             />
           ) : (
-            !data && <QueueTable tree={undefined} view={{ pool: '', resource: 'gpu_milli' }} size={0} measured={false} over={new Set()} drafts={{}} effects={[]} openId={null} onOpen={() => undefined} narrow={false} onDraft={undefined} empty={null} />
+            !data && (
+              <QueueTable
+                tree={undefined}
+                view={{ pool: '', resource: 'gpu_milli' }}
+                size={0}
+                measured={false}
+                over={new Set()}
+                drafts={{}}
+                effects={[]}
+                openId={null}
+                onOpen={() => undefined}
+                narrow={false}
+                onDraft={undefined}
+                empty={null}
+              />
+            )
           )}
-          {data?.items.length === 1 && <EmptyState title={t('queues.onlyRoot')} text={t('queues.onlyRootText')} command='corral queue edit "Vision Lab" gpu.guarantee=2 gpu.limit=4' />}
+          {data?.items.length === 1 && (
+            <EmptyState
+              title={t('queues.onlyRoot')}
+              text={t('queues.onlyRootText')}
+              command='corral queue edit "Vision Lab" gpu.guarantee=2 gpu.limit=4'
+            />
+          )}
         </>
       )}
     </Page>
@@ -114,7 +193,13 @@ function viewOf(data: Queues, poolId: string | undefined, wanted: string | undef
 }
 
 /** Where a pool has nothing yet, the axis ends at the largest number that was set. */
-const widest = (data: Queues | undefined, view: View): number => Math.max(0, ...(data?.items ?? []).map((queue) => Math.max(quotaOf(queue, view)?.guarantee ?? 0, quotaOf(queue, view)?.limit ?? 0)));
+const widest = (data: Queues | undefined, view: View): number =>
+  Math.max(
+    0,
+    ...(data?.items ?? []).map((queue) =>
+      Math.max(quotaOf(queue, view)?.guarantee ?? 0, quotaOf(queue, view)?.limit ?? 0),
+    ),
+  );
 
 function Answer({ data, view }: { data: Queues | undefined; view: View | undefined }) {
   const { t } = useTranslation();
@@ -124,7 +209,10 @@ function Answer({ data, view }: { data: Queues | undefined; view: View | undefin
   if (!view || !found) return <AnswerLine>{t('queues.none')}</AnswerLine>;
   const { top, has, promised, nobody } = found;
   const over = data.warnings.length;
-  const borrowing = data.items.filter((queue) => queue.parent_id === top.id && quotaOf(queue, view)?.used != null).map((queue) => Math.max(0, (quotaOf(queue, view)?.used ?? 0) - Math.max(0, quotaOf(queue, view)?.guarantee ?? 0))).filter((amount) => amount > 0);
+  const borrowing = data.items
+    .filter((queue) => queue.parent_id === top.id && quotaOf(queue, view)?.used != null)
+    .map((queue) => Math.max(0, (quotaOf(queue, view)?.used ?? 0) - Math.max(0, quotaOf(queue, view)?.guarantee ?? 0)))
+    .filter((amount) => amount > 0);
   const borrowed = borrowing.reduce((sum, amount) => sum + amount, 0);
   const consequence =
     over > 0
@@ -134,7 +222,11 @@ function Answer({ data, view }: { data: Queues | undefined; view: View | undefin
         : borrowed > 0
           ? t('queues.answerBorrows', { count: borrowing.length, amount: told(borrowed, view.resource) })
           : t('queues.answerFine');
-  return <AnswerLine consequence={consequence}>{t('queues.answer', { promised: plain(promised, view.resource), has: told(has, view.resource) })}</AnswerLine>;
+  return (
+    <AnswerLine consequence={consequence}>
+      {t('queues.answer', { promised: plain(promised, view.resource), has: told(has, view.resource) })}
+    </AnswerLine>
+  );
 }
 
 function Warnings({ data }: { data: Queues }) {

@@ -13,7 +13,10 @@ export interface Draft {
 }
 
 /** What a queue says of itself, beside its quotas. */
-export type Own = Pick<Queue, 'policy' | 'priority' | 'reclaim_min_runtime_seconds' | 'preempt_min_runtime_seconds' | 'custom_numbers'>;
+export type Own = Pick<
+  Queue,
+  'policy' | 'priority' | 'reclaim_min_runtime_seconds' | 'preempt_min_runtime_seconds' | 'custom_numbers'
+>;
 
 export type Drafts = Readonly<Record<string, Draft>>;
 
@@ -24,7 +27,8 @@ export interface View {
 
 const keyOf = ({ pool, resource }: View): string => `${pool} ${resource}`;
 
-export const quotaOf = (queue: Queue, view: View): Queue['quotas'][number] | undefined => queue.quotas.find((one) => one.pool_id === view.pool && one.resource === view.resource);
+export const quotaOf = (queue: Queue, view: View): Queue['quotas'][number] | undefined =>
+  queue.quotas.find((one) => one.pool_id === view.pool && one.resource === view.resource);
 
 /** The number that is stored, and the one that it would become. */
 export function bound(queue: Queue, view: View, what: Bound, drafts: Drafts): { now: number; next: number } {
@@ -49,11 +53,18 @@ export function withOwn<Name extends keyof Own>(drafts: Drafts, queue: Queue, na
 /** As it would become. */
 export const ownOf = (drafts: Drafts, queue: Queue): Own => ({ ...queue, ...drafts[queue.id]?.own });
 
-const draftOf = (drafts: Drafts, queue: Queue): Draft => drafts[queue.id] ?? { generation: queue.generation, own: {}, quotas: {} };
+const draftOf = (drafts: Drafts, queue: Queue): Draft =>
+  drafts[queue.id] ?? { generation: queue.generation, own: {}, quotas: {} };
 
 /** How many cells differ from what is stored. */
 export const countOf = (drafts: Drafts): number =>
-  Object.values(drafts).reduce((sum, draft) => sum + Object.keys(draft.own).length + Object.values(draft.quotas).reduce((cells, quota) => cells + Object.keys(quota).length, 0), 0);
+  Object.values(drafts).reduce(
+    (sum, draft) =>
+      sum +
+      Object.keys(draft.own).length +
+      Object.values(draft.quotas).reduce((cells, quota) => cells + Object.keys(quota).length, 0),
+    0,
+  );
 
 /** The body of POST /queues/changes. */
 export const asChanges = (drafts: Drafts) =>

@@ -3,7 +3,10 @@ import { UNLIMITED } from '../amounts';
 import { quotaOf, type View } from './drafts';
 
 /** What the top queue has, what the queues just below it are guaranteed of that, and whether no queue below it, however deep, has a guarantee. */
-export function guaranteesOf({ items, pools }: Pick<Queues, 'items' | 'pools'>, view: View): { top: Queue; has: number; promised: number; nobody: boolean } | undefined {
+export function guaranteesOf(
+  { items, pools }: Pick<Queues, 'items' | 'pools'>,
+  view: View,
+): { top: Queue; has: number; promised: number; nobody: boolean } | undefined {
   const top = items[0];
   const pool = pools.find((one) => one.id === view.pool);
   if (!top || !pool) return undefined;

@@ -13,7 +13,11 @@ export function queueTree(queues: readonly Queue[]): QueueNode[] {
   const roots: QueueNode[] = [];
   for (const queue of queues) {
     const parent = queue.parent_id ? nodes.get(queue.parent_id) : undefined;
-    const node: QueueNode = { ...queue, depth: parent ? parent.depth + 1 : 0, hue: parent && parent.depth > 0 ? parent.hue : queue.colour };
+    const node: QueueNode = {
+      ...queue,
+      depth: parent ? parent.depth + 1 : 0,
+      hue: parent && parent.depth > 0 ? parent.hue : queue.colour,
+    };
     nodes.set(queue.id, node);
     if (parent) (parent.children ??= []).push(node);
     else roots.push(node);
@@ -21,7 +25,8 @@ export function queueTree(queues: readonly Queue[]): QueueNode[] {
   return roots;
 }
 
-export const flattened = (tree: readonly QueueNode[]): QueueNode[] => tree.flatMap((node) => [node, ...flattened(node.children ?? [])]);
+export const flattened = (tree: readonly QueueNode[]): QueueNode[] =>
+  tree.flatMap((node) => [node, ...flattened(node.children ?? [])]);
 
 /** The tree with only what is found and all above it. */
 export function found(tree: readonly QueueNode[], text: string): QueueNode[] {
@@ -41,4 +46,5 @@ export function aboveOf(all: readonly QueueNode[], queue: QueueNode): QueueNode[
 }
 
 /** Then a pool is called with its zone, since another zone may have one of the same name. */
-export const inSeveralZones = (pools: Pick<Queues['pools'][number], 'zone_id'>[]): boolean => new Set(pools.map((one) => one.zone_id)).size > 1;
+export const inSeveralZones = (pools: Pick<Queues['pools'][number], 'zone_id'>[]): boolean =>
+  new Set(pools.map((one) => one.zone_id)).size > 1;

@@ -24,7 +24,8 @@ export function useVerdict(drafts: Drafts): QueueVerdict {
   const asked = Object.keys(settled).length > 0 && Object.keys(drafts).length > 0;
   const { data, error } = useQuery({
     queryKey: [...keys.queueVerdict, asChanges(settled)],
-    queryFn: () => body(client.POST('/api/v1/queues/changes', { body: { changes: asChanges(settled), dry_run: true } })),
+    queryFn: () =>
+      body(client.POST('/api/v1/queues/changes', { body: { changes: asChanges(settled), dry_run: true } })),
     placeholderData: keepPreviousData,
     enabled: asked,
     retry: false,

@@ -13,5 +13,11 @@ export function useWarningWords(): (warning: QueueWarning) => string {
   const pools = useQuery(queuesQuery).data?.pools ?? [];
   const words = usePoolWords(inSeveralZones(pools));
   const poolOf = (id: string, name: string) => words(pools.find((one) => one.id === id)?.zone_name ?? '', name);
-  return ({ kind, queue_name, pool_id, pool_name, resource, promised, available }) => t(`queues.over.${kind}`, { name: queue_name, pool: poolOf(pool_id, pool_name), promised: told(promised, resource), available: told(available, resource) });
+  return ({ kind, queue_name, pool_id, pool_name, resource, promised, available }) =>
+    t(`queues.over.${kind}`, {
+      name: queue_name,
+      pool: poolOf(pool_id, pool_name),
+      promised: told(promised, resource),
+      available: told(available, resource),
+    });
 }

@@ -29,7 +29,12 @@ export function NodePanel({ node, onClose }: { node: ClusterNode; onClose: () =>
     setBusy(true);
     setError(null);
     try {
-      await body(client.PATCH('/api/v1/nodes/{node_id}', { params: { path: { node_id: node.id }, header: ifMatch(node) }, body: { cordoned: !node.cordoned } }));
+      await body(
+        client.PATCH('/api/v1/nodes/{node_id}', {
+          params: { path: { node_id: node.id }, header: ifMatch(node) },
+          body: { cordoned: !node.cordoned },
+        }),
+      );
       await queries.invalidateQueries({ queryKey: keys.nodes });
     } catch (reason) {
       if (!(reason instanceof ApiError)) throw reason;
@@ -39,14 +44,24 @@ export function NodePanel({ node, onClose }: { node: ClusterNode; onClose: () =>
     }
   };
   const labels = Object.entries(node.labels);
-  const facts = Object.entries(node.facts).filter((entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== '');
+  const facts = Object.entries(node.facts).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== '',
+  );
   return (
-    <SidePanel title={node.name} subtitle={t('zones.inPool', { pool: node.pool_name, zone: node.zone_name })} onClose={onClose}>
+    <SidePanel
+      title={node.name}
+      subtitle={t('zones.inPool', { pool: node.pool_name, zone: node.zone_name })}
+      onClose={onClose}
+    >
       {error !== null && <ProblemNotice error={error} />}
-      <p><NodeState node={node} soft /></p>
+      <p>
+        <NodeState node={node} soft />
+      </p>
       {may('zones.manage') && (
         <div className="panel-actions" style={{ marginTop: 12 }}>
-          <Button disabled={busy} onClick={() => void cordon()}>{node.cordoned ? t('zones.uncordon') : t('zones.cordon')}</Button>
+          <Button disabled={busy} onClick={() => void cordon()}>
+            {node.cordoned ? t('zones.uncordon') : t('zones.cordon')}
+          </Button>
         </div>
       )}
       <p className="effect">{node.cordoned ? t('zones.uncordonEffect') : t('zones.cordonEffect')}</p>
@@ -65,7 +80,13 @@ export function NodePanel({ node, onClose }: { node: ClusterNode; onClose: () =>
           {labels.length > 0 && (
             <>
               <dt>{t('zones.labels')}</dt>
-              <dd>{labels.map(([key, value]) => <div key={key} className="mono">{key}={value}</div>)}</dd>
+              <dd>
+                {labels.map(([key, value]) => (
+                  <div key={key} className="mono">
+                    {key}={value}
+                  </div>
+                ))}
+              </dd>
             </>
           )}
           {facts.map(([name, value]) => (
@@ -83,15 +104,24 @@ export function NodePanel({ node, onClose }: { node: ClusterNode; onClose: () =>
         {node.devices.map((device) => (
           <div key={device.id} className="row">
             <span className="grow">
-              <span className="strong">{device.index}</span> {device.simulated ? t('zones.simulatedModel', { model: device.model }) : device.model}
-              <span className="small text-2" style={{ display: 'block' }}>{gib(device.memory_mib)}</span>
+              <span className="strong">{device.index}</span>{' '}
+              {device.simulated ? t('zones.simulatedModel', { model: device.model }) : device.model}
+              <span className="small text-2" style={{ display: 'block' }}>
+                {gib(device.memory_mib)}
+              </span>
             </span>
             <DeviceHealth health={device.health} />
           </div>
         ))}
         {node.devices.length === 0 && <p className="text-2">{t('zones.noGpu')}</p>}
       </Section>
-      {may('audit.read') && <p className="small"><Link to="/audit" search={{ object: node.id, name: node.name }}>{t('people.history')}</Link></p>}
+      {may('audit.read') && (
+        <p className="small">
+          <Link to="/audit" search={{ object: node.id, name: node.name }}>
+            {t('people.history')}
+          </Link>
+        </p>
+      )}
     </SidePanel>
   );
 }

@@ -34,15 +34,49 @@ export function NodeTable({ nodes, withZone, narrow, openId, onOpen, empty }: Pr
       columns={[
         { title: t('zones.node'), render: (_, node) => <span className="strong">{node.name}</span> },
         { title: t('zones.state'), width: 132, render: (_, node) => <NodeState node={node} /> },
-        { title: withZone ? t('zones.zoneAndPool') : t('zones.pool'), width: withZone ? 148 : 120, render: (_, node) => <span className="text-2">{pool(node.zone_name, node.pool_name)}</span> },
-        { title: t('zones.gpus'), width: narrow ? undefined : 240, render: (_, node) => <span className="text-2">{models(node.devices)}</span> },
+        {
+          title: withZone ? t('zones.zoneAndPool') : t('zones.pool'),
+          width: withZone ? 148 : 120,
+          render: (_, node) => <span className="text-2">{pool(node.zone_name, node.pool_name)}</span>,
+        },
+        {
+          title: t('zones.gpus'),
+          width: narrow ? undefined : 240,
+          render: (_, node) => <span className="text-2">{models(node.devices)}</span>,
+        },
         ...(narrow
           ? []
           : [
-              { title: t('zones.cpus'), align: 'right' as const, width: 84, render: (_: unknown, node: ClusterNode) => plain(node.cpu_milli, 'cpu_milli') },
-              { title: t('zones.memory'), align: 'right' as const, width: 108, render: (_: unknown, node: ClusterNode) => <span className="nowrap">{gib(node.memory_mib)}</span> },
-              { title: t('zones.disk'), align: 'right' as const, width: 108, responsive: WIDE, render: (_: unknown, node: ClusterNode) => <span className="nowrap">{node.disk_mib === null ? '' : gib(node.disk_mib)}</span> },
-              { title: t('zones.seen'), align: 'right' as const, width: 108, responsive: withZone ? WIDE : undefined, render: (_: unknown, node: ClusterNode) => <span className="text-2 nowrap">{node.seen_at === null ? '' : ago(node.seen_at)}</span> },
+              {
+                title: t('zones.cpus'),
+                align: 'right' as const,
+                width: 84,
+                render: (_: unknown, node: ClusterNode) => plain(node.cpu_milli, 'cpu_milli'),
+              },
+              {
+                title: t('zones.memory'),
+                align: 'right' as const,
+                width: 108,
+                render: (_: unknown, node: ClusterNode) => <span className="nowrap">{gib(node.memory_mib)}</span>,
+              },
+              {
+                title: t('zones.disk'),
+                align: 'right' as const,
+                width: 108,
+                responsive: WIDE,
+                render: (_: unknown, node: ClusterNode) => (
+                  <span className="nowrap">{node.disk_mib === null ? '' : gib(node.disk_mib)}</span>
+                ),
+              },
+              {
+                title: t('zones.seen'),
+                align: 'right' as const,
+                width: 108,
+                responsive: withZone ? WIDE : undefined,
+                render: (_: unknown, node: ClusterNode) => (
+                  <span className="text-2 nowrap">{node.seen_at === null ? '' : ago(node.seen_at)}</span>
+                ),
+              },
             ]),
       ]}
       phoneRow={(node) => (
@@ -52,7 +86,13 @@ export function NodeTable({ nodes, withZone, narrow, openId, onOpen, empty }: Pr
             <NodeState node={node} />
           </div>
           <div className="small text-2">{models(node.devices) || t('zones.noGpu')}</div>
-          <div className="small text-2">{t('zones.sizes', { cpus: plain(node.cpu_milli, 'cpu_milli'), memory: gib(node.memory_mib), pool: pool(node.zone_name, node.pool_name) })}</div>
+          <div className="small text-2">
+            {t('zones.sizes', {
+              cpus: plain(node.cpu_milli, 'cpu_milli'),
+              memory: gib(node.memory_mib),
+              pool: pool(node.zone_name, node.pool_name),
+            })}
+          </div>
         </div>
       )}
     />

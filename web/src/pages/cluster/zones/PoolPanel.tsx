@@ -55,18 +55,47 @@ export function PoolPanel({ pool, zones, zoneId, editable, onClose, onDelete }: 
   const { submit, busy, error } = useSubmit(
     form,
     ({ labels, unit, zone_id = zoneId, ...rest }: Values) => {
-      const fields = { ...rest, name: rest.name.trim(), labels: labelsOf(labels), unit_gpu_milli: Math.round(unit * 1000) };
+      const fields = {
+        ...rest,
+        name: rest.name.trim(),
+        labels: labelsOf(labels),
+        unit_gpu_milli: Math.round(unit * 1000),
+      };
       return pool
-        ? body(client.PATCH('/api/v1/pools/{pool_id}', { params: { path: { pool_id: pool.id }, header: ifMatch(pool) }, body: fields }))
-        : body(client.POST('/api/v1/pools', { params: { header: idempotencyKey() }, body: { ...fields, zone_id: zone_id ?? '', topologies: [] } }));
+        ? body(
+            client.PATCH('/api/v1/pools/{pool_id}', {
+              params: { path: { pool_id: pool.id }, header: ifMatch(pool) },
+              body: fields,
+            }),
+          )
+        : body(
+            client.POST('/api/v1/pools', {
+              params: { header: idempotencyKey() },
+              body: { ...fields, zone_id: zone_id ?? '', topologies: [] },
+            }),
+          );
     },
-    () => void Promise.all([keys.pools, keys.nodes, keys.queues].map((queryKey) => queries.invalidateQueries({ queryKey }))).then(onClose),
+    () =>
+      void Promise.all(
+        [keys.pools, keys.nodes, keys.queues].map((queryKey) => queries.invalidateQueries({ queryKey })),
+      ).then(onClose),
   );
   const title = pool?.name ?? t('zones.newPool');
   return (
-    <SidePanel title={title} subtitle={pool ? t('zones.inZone', { zone: pool.zone_name }) : t('zones.newPoolNote')} onClose={onClose}>
+    <SidePanel
+      title={title}
+      subtitle={pool ? t('zones.inZone', { zone: pool.zone_name }) : t('zones.newPoolNote')}
+      onClose={onClose}
+    >
       {!editable && <p className="effect">{t('zones.poolNotYours')}</p>}
-      <Form<Values> form={form} layout="vertical" onFinish={submit} disabled={!editable} initialValues={{ ...valuesOf(pool), zone_id: zoneId }} aria-label={title}>
+      <Form<Values>
+        form={form}
+        layout="vertical"
+        onFinish={submit}
+        disabled={!editable}
+        initialValues={{ ...valuesOf(pool), zone_id: zoneId }}
+        aria-label={title}
+      >
         <ChangedMeanwhile />
         {error !== null && <ProblemNotice error={error} />}
         {zones.length > 1 && (
@@ -74,19 +103,42 @@ export function PoolPanel({ pool, zones, zoneId, editable, onClose, onDelete }: 
             <Select options={zones.map((one) => ({ value: one.id, label: zoneWords(one) }))} />
           </Form.Item>
         )}
-        <Form.Item name="name" label={t('field.name')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.name') }) }]}>
+        <Form.Item
+          name="name"
+          label={t('field.name')}
+          rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.name') }) }]}
+        >
           <Input maxLength={80} autoComplete="off" />
         </Form.Item>
         <Form.Item
           name="labels"
           label={t('zones.labels')}
           extra={t('zones.labelsHint')}
-          rules={[{ validator: (_, text: string | undefined) => (labelLines(text).every((line) => line.includes('=')) ? Promise.resolve() : Promise.reject(new Error(t('zones.labelsRule')))) }]}
+          rules={[
+            {
+              validator: (_, text: string | undefined) =>
+                labelLines(text).every((line) => line.includes('='))
+                  ? Promise.resolve()
+                  : Promise.reject(new Error(t('zones.labelsRule'))),
+            },
+          ]}
         >
-          <Input.TextArea className="mono" autoSize={{ minRows: 2, maxRows: 8 }} placeholder={EXAMPLE} spellCheck={false} autoCapitalize="none" />
+          <Input.TextArea
+            className="mono"
+            autoSize={{ minRows: 2, maxRows: 8 }}
+            placeholder={EXAMPLE}
+            spellCheck={false}
+            autoCapitalize="none"
+          />
         </Form.Item>
         <Form.Item name="arrangement" label={t('zones.arrangement')}>
-          <Radio.Group className="stacked" options={(['packing', 'spreading'] as const).map((value) => ({ value, label: t(`zones.arrangedLong.${value}`) }))} />
+          <Radio.Group
+            className="stacked"
+            options={(['packing', 'spreading'] as const).map((value) => ({
+              value,
+              label: t(`zones.arrangedLong.${value}`),
+            }))}
+          />
         </Form.Item>
         <Form.Item name="least_strength" label={t('zones.leastStrength')} extra={t('zones.leastStrengthHint')}>
           <Select options={STRENGTHS.map((value) => ({ value, label: t(`zones.strength.${value}`) }))} />
@@ -98,7 +150,13 @@ export function PoolPanel({ pool, zones, zoneId, editable, onClose, onDelete }: 
           <InputNumber min={0} max={1000} precision={0} style={{ width: '100%' }} />
         </Form.Item>
         {CAPS.map(({ name, min, max }, index) => (
-          <Form.Item key={name} name={name} label={t(`zones.caps.${name}`)} extra={index === CAPS.length - 1 && t('zones.capsHint')} rules={[{ required: true, message: t('form.needed', { field: t(`zones.caps.${name}`) }) }]}>
+          <Form.Item
+            key={name}
+            name={name}
+            label={t(`zones.caps.${name}`)}
+            extra={index === CAPS.length - 1 && t('zones.capsHint')}
+            rules={[{ required: true, message: t('form.needed', { field: t(`zones.caps.${name}`) }) }]}
+          >
             <InputNumber min={min} max={max} precision={0} style={{ width: '100%' }} />
           </Form.Item>
         ))}
@@ -107,9 +165,17 @@ export function PoolPanel({ pool, zones, zoneId, editable, onClose, onDelete }: 
         </Form.Item>
         {editable && (
           <div className="form-actions">
-            <Button type="primary" htmlType="submit" disabled={busy}>{pool ? t('zones.savePool') : t('zones.createPool')}</Button>
-            <Button type="text" onClick={onClose}>{t('people.leave')}</Button>
-            {onDelete && <Button danger className="last" onClick={onDelete}>{t('zones.deletePool')}</Button>}
+            <Button type="primary" htmlType="submit" disabled={busy}>
+              {pool ? t('zones.savePool') : t('zones.createPool')}
+            </Button>
+            <Button type="text" onClick={onClose}>
+              {t('people.leave')}
+            </Button>
+            {onDelete && (
+              <Button danger className="last" onClick={onDelete}>
+                {t('zones.deletePool')}
+              </Button>
+            )}
           </div>
         )}
       </Form>
@@ -118,11 +184,32 @@ export function PoolPanel({ pool, zones, zoneId, editable, onClose, onDelete }: 
 }
 
 function valuesOf(pool: Pool | null): Partial<Values> {
-  if (!pool) return { arrangement: 'packing', least_strength: 'none', unit: 1, reservations: 0, priority_across_queues: false, ...USUAL_CAPS };
-  const { name, labels, arrangement, least_strength, unit_gpu_milli, reservations, priority_across_queues, most_grace_seconds, most_retries, most_replicas } = pool;
+  if (!pool)
+    return {
+      arrangement: 'packing',
+      least_strength: 'none',
+      unit: 1,
+      reservations: 0,
+      priority_across_queues: false,
+      ...USUAL_CAPS,
+    };
+  const {
+    name,
+    labels,
+    arrangement,
+    least_strength,
+    unit_gpu_milli,
+    reservations,
+    priority_across_queues,
+    most_grace_seconds,
+    most_retries,
+    most_replicas,
+  } = pool;
   return {
     name,
-    labels: Object.entries(labels).map(([key, value]) => `${key}=${value}`).join('\n'),
+    labels: Object.entries(labels)
+      .map(([key, value]) => `${key}=${value}`)
+      .join('\n'),
     arrangement,
     least_strength,
     unit: unit_gpu_milli / 1000,

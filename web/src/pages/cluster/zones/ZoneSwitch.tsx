@@ -15,13 +15,23 @@ export function ZoneSwitch({ zones, chosen }: { zones: readonly Zone[]; chosen: 
   const phone = usePhone();
   const words = useZoneWords();
   const [, change] = useUrlState();
-  const options = [{ value: ALL, label: t('zones.allZones') }, ...zones.map((zone) => ({ value: zone.id, label: words(zone) }))];
-  const choose = (value: string) => change({ zone: value === ALL ? undefined : value, node: undefined, pool: undefined });
+  const options = [
+    { value: ALL, label: t('zones.allZones') },
+    ...zones.map((zone) => ({ value: zone.id, label: words(zone) })),
+  ];
+  const choose = (value: string) =>
+    change({ zone: value === ALL ? undefined : value, node: undefined, pool: undefined });
   const value = chosen?.id ?? ALL;
   return (
     <div className="filters">
       {phone || zones.length > MOST_IN_SIGHT ? (
-        <Select aria-label={t('zones.zone')} popupMatchSelectWidth={false} value={value} options={options} onChange={choose} />
+        <Select
+          aria-label={t('zones.zone')}
+          popupMatchSelectWidth={false}
+          value={value}
+          options={options}
+          onChange={choose}
+        />
       ) : (
         <Segmented<string> aria-label={t('zones.zone')} value={value} options={options} onChange={choose} />
       )}

@@ -27,12 +27,43 @@ export function ZoneTable({ zones, narrow, openId, onOpen }: Props) {
       onOpen={(zone) => onOpen(zone.id)}
       skeletonRows={2}
       columns={[
-        { title: t('zones.zone'), width: narrow ? undefined : '18%', render: (_, zone) => <span className="strong">{zone.name}</span> },
+        {
+          title: t('zones.zone'),
+          width: narrow ? undefined : '18%',
+          render: (_, zone) => <span className="strong">{zone.name}</span>,
+        },
         { title: t('zones.state'), width: 132, render: (_, zone) => <ZoneState zone={zone} /> },
-        { title: t('zones.kind'), width: 152, render: (_, zone) => <span className="text-2">{t(`zones.kindOf.${zone.kind}`)}</span> },
-        { title: t('zones.drivenBy'), width: narrow ? undefined : 152, render: (_, zone) => <span className="text-2">{zone.driven_by ?? t('zones.nobody')}</span> },
-        ...(narrow ? [] : [{ title: t('zones.since'), width: 120, render: (_: unknown, zone: Zone) => <span className="text-2 nowrap">{zone.since === null ? '' : moment(zone.since)}</span> }]),
-        ...(narrow ? [] : [{ title: t('zones.simulates'), ellipsis: true, responsive: WIDE, render: (_: unknown, zone: Zone) => <span className="mono text-2">{zone.nodes ?? ''}</span> }]),
+        {
+          title: t('zones.kind'),
+          width: 152,
+          render: (_, zone) => <span className="text-2">{t(`zones.kindOf.${zone.kind}`)}</span>,
+        },
+        {
+          title: t('zones.drivenBy'),
+          width: narrow ? undefined : 152,
+          render: (_, zone) => <span className="text-2">{zone.driven_by ?? t('zones.nobody')}</span>,
+        },
+        ...(narrow
+          ? []
+          : [
+              {
+                title: t('zones.since'),
+                width: 120,
+                render: (_: unknown, zone: Zone) => (
+                  <span className="text-2 nowrap">{zone.since === null ? '' : moment(zone.since)}</span>
+                ),
+              },
+            ]),
+        ...(narrow
+          ? []
+          : [
+              {
+                title: t('zones.simulates'),
+                ellipsis: true,
+                responsive: WIDE,
+                render: (_: unknown, zone: Zone) => <span className="mono text-2">{zone.nodes ?? ''}</span>,
+              },
+            ]),
         { title: t('zones.nodes'), align: 'right', width: 84, render: (_, zone) => number(zone.nodes_count) },
         { title: t('zones.pools'), align: 'right', width: 84, render: (_, zone) => number(zone.pools_count) },
       ]}
@@ -42,8 +73,14 @@ export function ZoneTable({ zones, narrow, openId, onOpen }: Props) {
             <span className="strong grow">{words(zone)}</span>
             <ZoneState zone={zone} />
           </div>
-          <div className="small text-2">{zone.driven_by === null || zone.since === null ? t('zones.zoneStateLong.unreachable') : t('zones.drivenSince', { host: zone.driven_by, time: moment(zone.since) })}</div>
-          <div className="small text-2">{[t('zones.itsNodes', { count: zone.nodes_count }), zone.nodes].filter(Boolean).join(' · ')}</div>
+          <div className="small text-2">
+            {zone.driven_by === null || zone.since === null
+              ? t('zones.zoneStateLong.unreachable')
+              : t('zones.drivenSince', { host: zone.driven_by, time: moment(zone.since) })}
+          </div>
+          <div className="small text-2">
+            {[t('zones.itsNodes', { count: zone.nodes_count }), zone.nodes].filter(Boolean).join(' · ')}
+          </div>
         </div>
       )}
     />

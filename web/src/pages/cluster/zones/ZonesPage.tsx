@@ -46,7 +46,8 @@ export default function ZonesPage() {
   const tab = TABS.find((one) => one === url.tab) ?? 'zones';
   const several = (zones.data?.length ?? 0) > 1;
   const zone = tab === 'zones' ? undefined : zones.data?.find((one) => one.id === url.zone);
-  const here = <Thing extends { zone_id: string }>(things: Thing[] | undefined) => (zone ? things?.filter((one) => one.zone_id === zone.id) : things);
+  const here = <Thing extends { zone_id: string }>(things: Thing[] | undefined) =>
+    zone ? things?.filter((one) => one.zone_id === zone.id) : things;
   const nodes = here(allNodes.data);
   const pools = here(allPools.data);
   const devices = devicesOf(nodes);
@@ -66,9 +67,27 @@ export default function ZonesPage() {
     ) : opened ? (
       <ZonePanel key={opened.id} zone={opened} onClose={close} onDelete={() => setRemoving(opened)} />
     ) : tab === 'pools' && url.edit === 'new' && manages && zones.data ? (
-      <PoolPanel key="new" pool={null} zones={zones.data} zoneId={zone?.id ?? zones.data[0]?.id} editable onClose={close} />
+      <PoolPanel
+        key="new"
+        pool={null}
+        zones={zones.data}
+        zoneId={zone?.id ?? zones.data[0]?.id}
+        editable
+        onClose={close}
+      />
     ) : pool ? (
-      <LatestVersion of={pool}>{(shown) => <PoolPanel pool={shown} zones={[]} zoneId={shown.zone_id} editable={manages} onClose={close} onDelete={manages && Object.keys(shown.labels).length > 0 ? () => setDeleting(shown) : undefined} />}</LatestVersion>
+      <LatestVersion of={pool}>
+        {(shown) => (
+          <PoolPanel
+            pool={shown}
+            zones={[]}
+            zoneId={shown.zone_id}
+            editable={manages}
+            onClose={close}
+            onDelete={manages && Object.keys(shown.labels).length > 0 ? () => setDeleting(shown) : undefined}
+          />
+        )}
+      </LatestVersion>
     ) : shown ? (
       <NodePanel key={shown.id} node={shown} onClose={close} />
     ) : null;
@@ -78,27 +97,84 @@ export default function ZonesPage() {
     <Page
       title={t('menu.zonesAndNodes')}
       crumbs={[{ title: t('menu.cluster') }]}
-      tabs={<TabBar label={t('menu.zonesAndNodes')} tabs={TABS.map((key) => ({ key, title: t(`zones.${key}`), count: counts[key], keep: key === 'zones' ? undefined : { zone: zone?.id } }))} />}
+      tabs={
+        <TabBar
+          label={t('menu.zonesAndNodes')}
+          tabs={TABS.map((key) => ({
+            key,
+            title: t(`zones.${key}`),
+            count: counts[key],
+            keep: key === 'zones' ? undefined : { zone: zone?.id },
+          }))}
+        />
+      }
       answer={error ? null : tab === 'zones' ? <ZonesAnswer zones={zones.data} /> : <Answer nodes={nodes} />}
       actions={
         <>
           {!phone && <AsCommand {...listCommand(tab, zone)} />}
-          {tab === 'zones' && manages && <Button type="primary" icon={<PlusIcon />} onClick={() => change({ edit: 'new', open: undefined })}>{t('zones.addZone')}</Button>}
-          {tab === 'pools' && manages && zones.data && <Button type="primary" icon={<PlusIcon />} onClick={() => change({ edit: 'new', pool: undefined })}>{t('zones.newPool')}</Button>}
+          {tab === 'zones' && manages && (
+            <Button type="primary" icon={<PlusIcon />} onClick={() => change({ edit: 'new', open: undefined })}>
+              {t('zones.addZone')}
+            </Button>
+          )}
+          {tab === 'pools' && manages && zones.data && (
+            <Button type="primary" icon={<PlusIcon />} onClick={() => change({ edit: 'new', pool: undefined })}>
+              {t('zones.newPool')}
+            </Button>
+          )}
         </>
       }
       panel={panel}
     >
       {error ? (
-        <ErrorState error={error} what={t('menu.zonesAndNodes')} onRetry={() => void Promise.all([zones.refetch(), allNodes.refetch(), allPools.refetch()])} />
+        <ErrorState
+          error={error}
+          what={t('menu.zonesAndNodes')}
+          onRetry={() => void Promise.all([zones.refetch(), allNodes.refetch(), allPools.refetch()])}
+        />
       ) : (
         <>
           {tab !== 'zones' && several && <ZoneSwitch zones={zones.data ?? []} chosen={zone} />}
           <Simulated zones={zone ? [zone] : (zones.data ?? [])} nodes={tab === 'zones' ? [] : (nodes ?? [])} />
-          {tab === 'zones' && <ZoneTable zones={zones.data} narrow={panel !== null} openId={opened?.id ?? null} onOpen={(id) => change({ open: id, edit: undefined })} />}
-          {tab === 'nodes' && <NodeTable nodes={nodes} withZone={several && !zone} narrow={shown !== undefined} openId={shown?.id ?? null} onOpen={open} empty={none} />}
-          {tab === 'devices' && <DeviceTable devices={devices} nodes={several && !zone ? nodes : undefined} narrow={shown !== undefined} onOpen={open} empty={<EmptyState title={t('zones.noDevices')} text={t('zones.noDevicesText')} command="corral doctor" />} />}
-          {tab === 'pools' && <PoolTable pools={pools} withZone={several && !zone} alone={!several} narrow={panel !== null} openId={pool?.id ?? null} onOpen={(id) => change({ pool: id, edit: undefined })} />}
+          {tab === 'zones' && (
+            <ZoneTable
+              zones={zones.data}
+              narrow={panel !== null}
+              openId={opened?.id ?? null}
+              onOpen={(id) => change({ open: id, edit: undefined })}
+            />
+          )}
+          {tab === 'nodes' && (
+            <NodeTable
+              nodes={nodes}
+              withZone={several && !zone}
+              narrow={shown !== undefined}
+              openId={shown?.id ?? null}
+              onOpen={open}
+              empty={none}
+            />
+          )}
+          {tab === 'devices' && (
+            <DeviceTable
+              devices={devices}
+              nodes={several && !zone ? nodes : undefined}
+              narrow={shown !== undefined}
+              onOpen={open}
+              empty={
+                <EmptyState title={t('zones.noDevices')} text={t('zones.noDevicesText')} command="corral doctor" />
+              }
+            />
+          )}
+          {tab === 'pools' && (
+            <PoolTable
+              pools={pools}
+              withZone={several && !zone}
+              alone={!several}
+              narrow={panel !== null}
+              openId={pool?.id ?? null}
+              onOpen={(id) => change({ pool: id, edit: undefined })}
+            />
+          )}
         </>
       )}
       <ConfirmByName
@@ -110,9 +186,15 @@ export default function ZonesPage() {
         keep={t('zones.keepPool')}
         onConfirm={async () => {
           if (!deleting) return;
-          await body(client.DELETE('/api/v1/pools/{pool_id}', { params: { path: { pool_id: deleting.id }, header: ifMatch(deleting) } }));
+          await body(
+            client.DELETE('/api/v1/pools/{pool_id}', {
+              params: { path: { pool_id: deleting.id }, header: ifMatch(deleting) },
+            }),
+          );
           close();
-          await Promise.all([keys.pools, keys.nodes, keys.queues].map((queryKey) => queries.invalidateQueries({ queryKey })));
+          await Promise.all(
+            [keys.pools, keys.nodes, keys.queues].map((queryKey) => queries.invalidateQueries({ queryKey })),
+          );
         }}
         onClose={() => setDeleting(null)}
       />
@@ -143,7 +225,14 @@ function Simulated({ zones, nodes }: { zones: readonly Zone[]; nodes: readonly C
   if (simulated.length === 0 && !elsewhere) return null;
   return (
     <Notice tone="warning">
-      {simulated.length > 0 && <div>{t('zones.simulatedZonesNote', { count: simulated.length, names: simulated.map((one) => one.name).join(t('people.comma')) })}</div>}
+      {simulated.length > 0 && (
+        <div>
+          {t('zones.simulatedZonesNote', {
+            count: simulated.length,
+            names: simulated.map((one) => one.name).join(t('people.comma')),
+          })}
+        </div>
+      )}
       {elsewhere && <div>{t('zones.simulatedNote')}</div>}
     </Notice>
   );
@@ -156,12 +245,18 @@ function ZonesAnswer({ zones }: { zones: Zone[] | undefined }) {
   const names = (state: Zone['state']) => zones.filter((one) => one.state === state).map((one) => one.name);
   const simulated = zones.filter((one) => one.simulated).length;
   const troubles = [
-    names('unreachable').length > 0 && t('zones.zonesUnreachable', { count: names('unreachable').length, names: names('unreachable').join(t('people.comma')) }),
+    names('unreachable').length > 0 &&
+      t('zones.zonesUnreachable', {
+        count: names('unreachable').length,
+        names: names('unreachable').join(t('people.comma')),
+      }),
     names('starting').length > 0 && t('zones.zonesStarting', { names: names('starting').join(t('people.comma')) }),
   ];
   return (
     <AnswerLine consequence={sentences(troubles) || t('zones.allReady')}>
-      {simulated > 0 ? t('zones.zonesAnswer', { count: zones.length, simulated }) : t('zones.zonesReal', { count: zones.length })}
+      {simulated > 0
+        ? t('zones.zonesAnswer', { count: zones.length, simulated })
+        : t('zones.zonesReal', { count: zones.length })}
     </AnswerLine>
   );
 }
@@ -176,12 +271,28 @@ function Answer({ nodes }: { nodes: ClusterNode[] | undefined }) {
   const faulty = here.flatMap((node) => node.devices).length - healthy;
   const troubles = [
     nodes.length > here.length && t('zones.lost', { count: nodes.length - here.length }),
-    here.some((node) => node.cordoned) && t('zones.cordonedCount', { count: here.filter((node) => node.cordoned).length }),
+    here.some((node) => node.cordoned) &&
+      t('zones.cordonedCount', { count: here.filter((node) => node.cordoned).length }),
     faulty > 0 && t('zones.faulty', { count: faulty }),
   ].filter((one) => typeof one === 'string');
   return (
-    <AnswerLine consequence={troubles.length > 0 ? troubles.join(t('zones.andSo')) : nodes.length > 0 ? t('zones.allReady') : undefined}>
-      {t('zones.answer', { count: here.length, gpus: told(healthy * 1000, 'gpu_milli'), cpus: told(sum((node) => node.cpu_milli), 'cpu_milli'), memory: told(sum((node) => node.memory_mib), 'memory_mib') })}
+    <AnswerLine
+      consequence={
+        troubles.length > 0 ? troubles.join(t('zones.andSo')) : nodes.length > 0 ? t('zones.allReady') : undefined
+      }
+    >
+      {t('zones.answer', {
+        count: here.length,
+        gpus: told(healthy * 1000, 'gpu_milli'),
+        cpus: told(
+          sum((node) => node.cpu_milli),
+          'cpu_milli',
+        ),
+        memory: told(
+          sum((node) => node.memory_mib),
+          'memory_mib',
+        ),
+      })}
     </AnswerLine>
   );
 }

@@ -8,7 +8,15 @@ import { Section } from '../../../components/Page';
 import { ProblemNotice } from '../../../components/States';
 
 /** Runtimes that need no list: one click each, until one has them. */
-export function Presets({ presets, runtimes, onMade }: { presets: RuntimePreset[]; runtimes: Runtime[]; onMade: (runtime: Runtime) => void }) {
+export function Presets({
+  presets,
+  runtimes,
+  onMade,
+}: {
+  presets: RuntimePreset[];
+  runtimes: Runtime[];
+  onMade: (runtime: Runtime) => void;
+}) {
   const { t, i18n } = useTranslation();
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -22,7 +30,14 @@ export function Presets({ presets, runtimes, onMade }: { presets: RuntimePreset[
     setBusy(true);
     setError(null);
     try {
-      onMade(await body(client.POST('/api/v1/runtimes', { params: { header: idempotencyKey() }, body: { name: preset.name } as never })));
+      onMade(
+        await body(
+          client.POST('/api/v1/runtimes', {
+            params: { header: idempotencyKey() },
+            body: { name: preset.name } as never,
+          }),
+        ),
+      );
     } catch (reason) {
       if (!(reason instanceof ApiError)) throw reason;
       setError(reason);
@@ -38,9 +53,18 @@ export function Presets({ presets, runtimes, onMade }: { presets: RuntimePreset[
           <div key={preset.name} className="row">
             <span className="grow">
               <span className="strong">{preset.name}</span>
-              <span className="small text-2" style={{ display: 'block' }}>{about(preset)}</span>
+              <span className="small text-2" style={{ display: 'block' }}>
+                {about(preset)}
+              </span>
             </span>
-            <Button size="small" disabled={busy} aria-label={t('runtimes.buildNamed', { name: preset.name })} onClick={() => void make(preset)}>{t('runtimes.build')}</Button>
+            <Button
+              size="small"
+              disabled={busy}
+              aria-label={t('runtimes.buildNamed', { name: preset.name })}
+              onClick={() => void make(preset)}
+            >
+              {t('runtimes.build')}
+            </Button>
           </div>
         ))}
       </Section>

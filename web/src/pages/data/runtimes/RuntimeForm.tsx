@@ -19,7 +19,17 @@ interface Values {
 }
 
 /** A new runtime, or the next version of one that is there; building it begins at once. */
-export function RuntimeForm({ like, runtimes, onMade, onClose }: { like: Runtime | undefined; runtimes: Runtime[]; onMade: (runtime: Runtime) => void; onClose: () => void }) {
+export function RuntimeForm({
+  like,
+  runtimes,
+  onMade,
+  onClose,
+}: {
+  like: Runtime | undefined;
+  runtimes: Runtime[];
+  onMade: (runtime: Runtime) => void;
+  onClose: () => void;
+}) {
   const { t } = useTranslation();
   const { several, home } = useRunPlaces();
   const [form] = Form.useForm<Values>();
@@ -31,7 +41,12 @@ export function RuntimeForm({ like, runtimes, onMade, onClose }: { like: Runtime
       body(
         client.POST('/api/v1/runtimes', {
           params: { header: idempotencyKey() },
-          body: { name: values.name.trim(), requirements: requirementsOf(values.requirements), organisation_id: values.organisation_id ?? null, build: true },
+          body: {
+            name: values.name.trim(),
+            requirements: requirementsOf(values.requirements),
+            organisation_id: values.organisation_id ?? null,
+            build: true,
+          },
         }),
       ),
     onMade,
@@ -39,18 +54,38 @@ export function RuntimeForm({ like, runtimes, onMade, onClose }: { like: Runtime
   const title = like ? t('runtimes.nextOf', { name: like.name }) : t('runtimes.new');
   return (
     <SidePanel title={title} subtitle={t('runtimes.newNote')} onClose={onClose}>
-      <Form<Values> form={form} layout="vertical" onFinish={submit} aria-label={title} initialValues={{ name: like?.name, requirements: like?.requirements.join('\n'), organisation_id: several ? home : undefined }}>
+      <Form<Values>
+        form={form}
+        layout="vertical"
+        onFinish={submit}
+        aria-label={title}
+        initialValues={{
+          name: like?.name,
+          requirements: like?.requirements.join('\n'),
+          organisation_id: several ? home : undefined,
+        }}
+      >
         {error !== null && <ProblemNotice error={error} />}
         <Form.Item
           name="name"
           label={t('field.name')}
           extra={newest > 0 ? t('runtimes.becomes', { label: `${name}:${newest + 1}` }) : t('runtimes.nameHint')}
-          rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('field.name') }) }, { pattern: NAME, message: t('secrets.nameRule') }]}
+          rules={[
+            { required: true, whitespace: true, message: t('form.needed', { field: t('field.name') }) },
+            { pattern: NAME, message: t('secrets.nameRule') },
+          ]}
         >
           <Input maxLength={100} autoComplete="off" spellCheck={false} autoCapitalize="none" />
         </Form.Item>
         <Form.Item name="requirements" label={t('runtimes.packages')} extra={t('runtimes.packagesHint')}>
-          <Input.TextArea className="mono" autoSize={{ minRows: 6, maxRows: 18 }} placeholder={EXAMPLE} autoComplete="off" spellCheck={false} autoCapitalize="none" />
+          <Input.TextArea
+            className="mono"
+            autoSize={{ minRows: 6, maxRows: 18 }}
+            placeholder={EXAMPLE}
+            autoComplete="off"
+            spellCheck={false}
+            autoCapitalize="none"
+          />
         </Form.Item>
         {several && (
           <Form.Item name="organisation_id" label={t('launch.organisation')}>
@@ -59,8 +94,12 @@ export function RuntimeForm({ like, runtimes, onMade, onClose }: { like: Runtime
         )}
         <p className="effect">{t('runtimes.buildEffect')}</p>
         <div className="form-actions">
-          <Button type="primary" htmlType="submit" disabled={busy}>{t('runtimes.build')}</Button>
-          <Button type="text" onClick={onClose}>{t('people.leave')}</Button>
+          <Button type="primary" htmlType="submit" disabled={busy}>
+            {t('runtimes.build')}
+          </Button>
+          <Button type="text" onClick={onClose}>
+            {t('people.leave')}
+          </Button>
         </div>
       </Form>
     </SidePanel>

@@ -48,18 +48,36 @@ export function RuntimePanel({ runtime, onClose, onChanged, onNext, onDelete }: 
     }
   };
   return (
-    <SidePanel title={labelOf(runtime)} subtitle={t('runtimes.made', { time: moment(runtime.created_at) })} onClose={onClose}>
+    <SidePanel
+      title={labelOf(runtime)}
+      subtitle={t('runtimes.made', { time: moment(runtime.created_at) })}
+      onClose={onClose}
+    >
       {error !== null && <ProblemNotice error={error} />}
-      <p><StatusChip soft state={chips[state]} word={t(`runtimes.state.${state}`)} /></p>
+      <p>
+        <StatusChip soft state={chips[state]} word={t(`runtimes.state.${state}`)} />
+      </p>
       <div className="panel-actions" style={{ marginTop: 12 }}>
-        {(state === 'defined' || state === 'failed') && <Button type="primary" disabled={busy} onClick={() => void build()}>{state === 'failed' ? t('runtimes.buildAgain') : t('runtimes.build')}</Button>}
+        {(state === 'defined' || state === 'failed') && (
+          <Button type="primary" disabled={busy} onClick={() => void build()}>
+            {state === 'failed' ? t('runtimes.buildAgain') : t('runtimes.build')}
+          </Button>
+        )}
         <Button onClick={onNext}>{t('runtimes.next')}</Button>
-        {state !== 'building' && runtime.used_by.length === 0 && <Button danger className="last" onClick={onDelete}>{t('runtimes.delete')}</Button>}
+        {state !== 'building' && runtime.used_by.length === 0 && (
+          <Button danger className="last" onClick={onDelete}>
+            {t('runtimes.delete')}
+          </Button>
+        )}
       </div>
       {runtime.used_by.length > 0 && (
         <Section title={t('runtimes.usedBy')} note={t('runtimes.staysWhile')}>
           {runtime.used_by.map((one) => (
-            <div key={one.id} className="row"><Link to={`/workloads/${one.id}` as '/'} search={{}} className="grow cut">{one.name}</Link></div>
+            <div key={one.id} className="row">
+              <Link to={`/workloads/${one.id}` as '/'} search={{}} className="grow cut">
+                {one.name}
+              </Link>
+            </div>
           ))}
         </Section>
       )}
@@ -72,7 +90,13 @@ export function RuntimePanel({ runtime, onClose, onChanged, onNext, onDelete }: 
       <Section title={t('runtimes.packages')} note={t('runtimes.lastUsedAt', { time: ago(runtime.used_at) })}>
         <pre className="command">{runtime.requirements.join('\n') || t('runtimes.nothingMore')}</pre>
       </Section>
-      {builder && state === 'ready' && <p className="small"><Link to={`/workloads/${builder}` as '/'} search={{ tab: 'log' }}>{t('runtimes.buildLog')}</Link></p>}
+      {builder && state === 'ready' && (
+        <p className="small">
+          <Link to={`/workloads/${builder}` as '/'} search={{ tab: 'log' }}>
+            {t('runtimes.buildLog')}
+          </Link>
+        </p>
+      )}
     </SidePanel>
   );
 }
@@ -84,14 +108,30 @@ function Build({ builder }: { builder: string }) {
   const { data: work } = useQuery(workloadQuery(builder));
   const log = useLog(builder, work?.attempt || undefined, 0);
   return (
-    <Section title={t('runtimes.progress')} aside={<Link to={`/workloads/${builder}` as '/'} search={{}}>{t('runtimes.openBuild')}</Link>}>
+    <Section
+      title={t('runtimes.progress')}
+      aside={
+        <Link to={`/workloads/${builder}` as '/'} search={{}}>
+          {t('runtimes.openBuild')}
+        </Link>
+      }
+    >
       {work && (
         <p className="build-state">
-          <StatusChip state={work.state} /> {isWaiting(work.state) && work.reason.why === 'submitted' ? null : <span className="small text-2">{reason(work.reason)}</span>}
+          <StatusChip state={work.state} />{' '}
+          {isWaiting(work.state) && work.reason.why === 'submitted' ? null : (
+            <span className="small text-2">{reason(work.reason)}</span>
+          )}
         </p>
       )}
       <div className="build-log">
-        <div className="log">{log.state.lines.length > 0 ? <LogLines lines={log.state.lines} status={log.status} /> : <p className="small text-2">{t('runtimes.nothingYet')}</p>}</div>
+        <div className="log">
+          {log.state.lines.length > 0 ? (
+            <LogLines lines={log.state.lines} status={log.status} />
+          ) : (
+            <p className="small text-2">{t('runtimes.nothingYet')}</p>
+          )}
+        </div>
       </div>
     </Section>
   );

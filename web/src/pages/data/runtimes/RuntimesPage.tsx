@@ -46,14 +46,27 @@ export default function RuntimesPage() {
       actions={
         <>
           {!phone && <AsCommand cli="corral runtime list" api="GET /api/v1/runtimes" />}
-          <Button type="primary" icon={<PlusIcon />} onClick={() => change({ edit: 'new', runtime: undefined, like: undefined })}>{t('runtimes.new')}</Button>
+          <Button
+            type="primary"
+            icon={<PlusIcon />}
+            onClick={() => change({ edit: 'new', runtime: undefined, like: undefined })}
+          >
+            {t('runtimes.new')}
+          </Button>
         </>
       }
       panel={
         url.edit === 'new' && rows ? (
           <RuntimeForm key={next?.id ?? 'new'} like={next} runtimes={rows} onMade={made} onClose={close} />
         ) : shown ? (
-          <RuntimePanel key={shown.id} runtime={shown} onClose={close} onChanged={() => void refresh()} onNext={() => change({ edit: 'new', like: shown.id, runtime: undefined })} onDelete={() => setDeleting(shown)} />
+          <RuntimePanel
+            key={shown.id}
+            runtime={shown}
+            onClose={close}
+            onChanged={() => void refresh()}
+            onNext={() => change({ edit: 'new', like: shown.id, runtime: undefined })}
+            onDelete={() => setDeleting(shown)}
+          />
         ) : null
       }
     >
@@ -61,7 +74,12 @@ export default function RuntimesPage() {
         <ErrorState error={runtimes.error} what={t('menu.runtimes')} onRetry={() => void runtimes.refetch()} />
       ) : (
         <>
-          <RuntimeTable rows={rows} openId={shown?.id ?? null} narrow={shown !== undefined || url.edit === 'new'} onOpen={open} />
+          <RuntimeTable
+            rows={rows}
+            openId={shown?.id ?? null}
+            narrow={shown !== undefined || url.edit === 'new'}
+            onOpen={open}
+          />
           {runtimes.data && <Presets presets={runtimes.data.presets} runtimes={runtimes.data.items} onMade={made} />}
         </>
       )}
@@ -72,7 +90,9 @@ export default function RuntimesPage() {
         action={t('runtimes.delete')}
         keep={t('runtimes.keep')}
         onConfirm={async () => {
-          await body(client.DELETE('/api/v1/runtimes/{runtime_id}', { params: { path: { runtime_id: deleting?.id ?? '' } } }));
+          await body(
+            client.DELETE('/api/v1/runtimes/{runtime_id}', { params: { path: { runtime_id: deleting?.id ?? '' } } }),
+          );
           close();
           await refresh();
         }}
@@ -85,8 +105,16 @@ export default function RuntimesPage() {
 function Answer({ runtimes }: { runtimes: Runtime[] | undefined }) {
   const { t } = useTranslation();
   if (!runtimes) return <SkeletonAnswer />;
-  if (runtimes.length === 0) return <AnswerLine consequence={t('runtimes.systemIsThere')}>{t('runtimes.answerNone')}</AnswerLine>;
+  if (runtimes.length === 0)
+    return <AnswerLine consequence={t('runtimes.systemIsThere')}>{t('runtimes.answerNone')}</AnswerLine>;
   const of = (state: Runtime['state']) => runtimes.filter((runtime) => runtime.state === state).length;
-  const troubles = [of('building') > 0 && t('runtimes.building', { count: of('building') }), of('failed') > 0 && t('runtimes.failed', { count: of('failed') })].filter((one) => typeof one === 'string');
-  return <AnswerLine consequence={troubles.length > 0 ? troubles.join(t('zones.andSo')) + t('launch.stop') : undefined}>{t('runtimes.answer', { count: of('ready') })}</AnswerLine>;
+  const troubles = [
+    of('building') > 0 && t('runtimes.building', { count: of('building') }),
+    of('failed') > 0 && t('runtimes.failed', { count: of('failed') }),
+  ].filter((one) => typeof one === 'string');
+  return (
+    <AnswerLine consequence={troubles.length > 0 ? troubles.join(t('zones.andSo')) + t('launch.stop') : undefined}>
+      {t('runtimes.answer', { count: of('ready') })}
+    </AnswerLine>
+  );
 }

@@ -31,7 +31,13 @@ export function SecretForm({ secret, taken, onSaved, onClose, onDelete }: Props)
   const [form] = Form.useForm<Values>();
   const { submit, busy, error } = useSubmit(
     form,
-    ({ name, value }: Values) => body(client.PUT('/api/v1/me/secrets/{name}', { params: { path: { name: secret?.name ?? name.trim() } }, body: { value } })),
+    ({ name, value }: Values) =>
+      body(
+        client.PUT('/api/v1/me/secrets/{name}', {
+          params: { path: { name: secret?.name ?? name.trim() } },
+          body: { value },
+        }),
+      ),
     () => {
       // Not even the browser keeps it longer than needed.
       form.resetFields();
@@ -40,7 +46,11 @@ export function SecretForm({ secret, taken, onSaved, onClose, onDelete }: Props)
   );
   const needed = (field: string) => ({ required: true, whitespace: true, message: t('form.needed', { field }) });
   return (
-    <SidePanel title={secret?.name ?? t('secrets.new')} subtitle={secret ? t('secrets.setAt', { time: moment(secret.created_at) }) : t('secrets.newNote')} onClose={onClose}>
+    <SidePanel
+      title={secret?.name ?? t('secrets.new')}
+      subtitle={secret ? t('secrets.setAt', { time: moment(secret.created_at) }) : t('secrets.newNote')}
+      onClose={onClose}
+    >
       {secret && <p className="effect">{t('secrets.hidden')}</p>}
       <Form<Values> form={form} layout="vertical" onFinish={submit} aria-label={secret?.name ?? t('secrets.new')}>
         {error !== null && <ProblemNotice error={error} />}
@@ -52,20 +62,46 @@ export function SecretForm({ secret, taken, onSaved, onClose, onDelete }: Props)
             rules={[
               needed(t('field.name')),
               { pattern: NAME, message: t('secrets.nameRule') },
-              { validator: (_, name: string | undefined) => (taken.some((one) => one.name === name?.trim()) ? Promise.reject(new Error(t('secrets.taken'))) : Promise.resolve()) },
+              {
+                validator: (_, name: string | undefined) =>
+                  taken.some((one) => one.name === name?.trim())
+                    ? Promise.reject(new Error(t('secrets.taken')))
+                    : Promise.resolve(),
+              },
             ]}
           >
             <Input maxLength={100} autoComplete="off" spellCheck={false} autoCapitalize="none" />
           </Form.Item>
         )}
-        <Form.Item name="value" label={secret ? t('secrets.newValue') : t('secrets.value')} extra={t('secrets.valueHint')} rules={[{ required: true, message: t('form.needed', { field: t('secrets.value') }) }]}>
-          <Input.TextArea className="mono masked" rows={4} maxLength={32768} autoComplete="off" spellCheck={false} autoCapitalize="none" data-1p-ignore />
+        <Form.Item
+          name="value"
+          label={secret ? t('secrets.newValue') : t('secrets.value')}
+          extra={t('secrets.valueHint')}
+          rules={[{ required: true, message: t('form.needed', { field: t('secrets.value') }) }]}
+        >
+          <Input.TextArea
+            className="mono masked"
+            rows={4}
+            maxLength={32768}
+            autoComplete="off"
+            spellCheck={false}
+            autoCapitalize="none"
+            data-1p-ignore
+          />
         </Form.Item>
         {secret && <p className="effect">{t('secrets.replaceEffect')}</p>}
         <div className="form-actions">
-          <Button type="primary" htmlType="submit" disabled={busy}>{secret ? t('secrets.replace') : t('secrets.create')}</Button>
-          <Button type="text" onClick={onClose}>{t('people.leave')}</Button>
-          {onDelete && <Button danger type="text" onClick={onDelete}>{t('secrets.delete')}</Button>}
+          <Button type="primary" htmlType="submit" disabled={busy}>
+            {secret ? t('secrets.replace') : t('secrets.create')}
+          </Button>
+          <Button type="text" onClick={onClose}>
+            {t('people.leave')}
+          </Button>
+          {onDelete && (
+            <Button danger type="text" onClick={onDelete}>
+              {t('secrets.delete')}
+            </Button>
+          )}
         </div>
       </Form>
     </SidePanel>

@@ -37,25 +37,45 @@ export default function SecretsPage() {
     <Page
       title={t('menu.secrets')}
       crumbs={[{ title: t('menu.data') }]}
-      answer={secrets.error ? null : rows ? <AnswerLine consequence={t('secrets.consequence')}>{t('secrets.answer', { count: rows.length })}</AnswerLine> : <SkeletonAnswer />}
+      answer={
+        secrets.error ? null : rows ? (
+          <AnswerLine consequence={t('secrets.consequence')}>{t('secrets.answer', { count: rows.length })}</AnswerLine>
+        ) : (
+          <SkeletonAnswer />
+        )
+      }
       actions={
         <>
           {!phone && <AsCommand cli="corral secret list" api="GET /api/v1/me/secrets" />}
-          <Button type="primary" icon={<PlusIcon />} onClick={create}>{t('secrets.new')}</Button>
+          <Button type="primary" icon={<PlusIcon />} onClick={create}>
+            {t('secrets.new')}
+          </Button>
         </>
       }
       panel={
         url.edit === 'new' ? (
           <SecretForm key="new" secret={null} taken={rows ?? []} onSaved={saved} onClose={close} onDelete={undefined} />
         ) : shown ? (
-          <SecretForm key={shown.name} secret={shown} taken={[]} onSaved={saved} onClose={close} onDelete={() => setDeleting(shown)} />
+          <SecretForm
+            key={shown.name}
+            secret={shown}
+            taken={[]}
+            onSaved={saved}
+            onClose={close}
+            onDelete={() => setDeleting(shown)}
+          />
         ) : null
       }
     >
       {secrets.error ? (
         <ErrorState error={secrets.error} what={t('menu.secrets')} onRetry={() => void secrets.refetch()} />
       ) : (
-        <SecretTable rows={rows} open={shown?.name ?? null} onOpen={(name) => change({ secret: name, edit: undefined })} onNew={create} />
+        <SecretTable
+          rows={rows}
+          open={shown?.name ?? null}
+          onOpen={(name) => change({ secret: name, edit: undefined })}
+          onNew={create}
+        />
       )}
       <ConfirmByName
         open={deleting !== null}
@@ -75,9 +95,23 @@ export default function SecretsPage() {
 }
 
 /** As a variable is usually written: hf-token is HF_TOKEN. */
-const variableOf = (name: string): string => name.toUpperCase().replace(/[^A-Z0-9]+/g, '_').replace(/^(?=\d)/, '_');
+const variableOf = (name: string): string =>
+  name
+    .toUpperCase()
+    .replace(/[^A-Z0-9]+/g, '_')
+    .replace(/^(?=\d)/, '_');
 
-function SecretTable({ rows, open, onOpen, onNew }: { rows: Secret[] | undefined; open: string | null; onOpen: (name: string) => void; onNew: () => void }) {
+function SecretTable({
+  rows,
+  open,
+  onOpen,
+  onNew,
+}: {
+  rows: Secret[] | undefined;
+  open: string | null;
+  onOpen: (name: string) => void;
+  onNew: () => void;
+}) {
   const { t } = useTranslation();
   const { moment } = useFormat();
   const replaced = (secret: Secret) => (secret.changed_at === secret.created_at ? '' : moment(secret.changed_at));
@@ -88,17 +122,44 @@ function SecretTable({ rows, open, onOpen, onNew }: { rows: Secret[] | undefined
       skeletonRows={4}
       openId={open}
       onOpen={(secret) => onOpen(secret.name)}
-      empty={<EmptyState title={t('secrets.none')} text={t('secrets.noneText')} command="corral secret create hf-token" actions={<Button onClick={onNew}>{t('secrets.new')}</Button>} />}
+      empty={
+        <EmptyState
+          title={t('secrets.none')}
+          text={t('secrets.noneText')}
+          command="corral secret create hf-token"
+          actions={<Button onClick={onNew}>{t('secrets.new')}</Button>}
+        />
+      }
       columns={[
         { title: t('field.name'), width: '24%', render: (_, secret) => <span className="strong">{secret.name}</span> },
-        { title: t('secrets.inCommand'), ellipsis: true, render: (_, secret) => <code className="mono text-2">{`--secret ${variableOf(secret.name)}=${secret.name}`}</code> },
-        { title: t('secrets.set'), width: 148, align: 'right', render: (_, secret) => <span className="text-2 nowrap">{moment(secret.created_at)}</span> },
-        { title: t('secrets.replaced'), width: 148, align: 'right', render: (_, secret) => <span className="text-2 nowrap">{replaced(secret)}</span> },
+        {
+          title: t('secrets.inCommand'),
+          ellipsis: true,
+          render: (_, secret) => (
+            <code className="mono text-2">{`--secret ${variableOf(secret.name)}=${secret.name}`}</code>
+          ),
+        },
+        {
+          title: t('secrets.set'),
+          width: 148,
+          align: 'right',
+          render: (_, secret) => <span className="text-2 nowrap">{moment(secret.created_at)}</span>,
+        },
+        {
+          title: t('secrets.replaced'),
+          width: 148,
+          align: 'right',
+          render: (_, secret) => <span className="text-2 nowrap">{replaced(secret)}</span>,
+        },
       ]}
       phoneRow={(secret) => (
         <div style={{ textAlign: 'left' }}>
           <div className="strong">{secret.name}</div>
-          <div className="small text-2">{replaced(secret) ? t('secrets.replacedAt', { time: replaced(secret) }) : t('secrets.setAt', { time: moment(secret.created_at) })}</div>
+          <div className="small text-2">
+            {replaced(secret)
+              ? t('secrets.replacedAt', { time: replaced(secret) })
+              : t('secrets.setAt', { time: moment(secret.created_at) })}
+          </div>
         </div>
       )}
     />

@@ -9,14 +9,28 @@ import { usePlaces } from '../places';
 import { useRoles } from '../roles-known';
 
 /** Deletes an empty organisation after its name was typed; one that is not empty says what must leave first. */
-export function DeleteOrganisation({ organisation, onClose, onDeleted }: { organisation: Organisation | null; onClose: () => void; onDeleted: () => void }) {
+export function DeleteOrganisation({
+  organisation,
+  onClose,
+  onDeleted,
+}: {
+  organisation: Organisation | null;
+  onClose: () => void;
+  onDeleted: () => void;
+}) {
   const { t } = useTranslation();
   const queries = useQueryClient();
   const obstacles = useObstacles(organisation);
   const name = organisation?.name ?? '';
   return (
     <>
-      <Modal open={organisation !== null && obstacles.length > 0} title={t('organisations.cannotDelete', { name })} onCancel={onClose} destroyOnHidden footer={<Button onClick={onClose}>{t('action.close')}</Button>}>
+      <Modal
+        open={organisation !== null && obstacles.length > 0}
+        title={t('organisations.cannotDelete', { name })}
+        onCancel={onClose}
+        destroyOnHidden
+        footer={<Button onClick={onClose}>{t('action.close')}</Button>}
+      >
         <p className="text-2">{t('organisations.stillHas', { what: obstacles.join(t('people.comma')) })}</p>
       </Modal>
       <ConfirmByName
@@ -28,7 +42,11 @@ export function DeleteOrganisation({ organisation, onClose, onDeleted }: { organ
         keep={t('organisations.keep')}
         onConfirm={async () => {
           if (!organisation) return;
-          await body(client.DELETE('/api/v1/organisations/{organisation_id}', { params: { path: { organisation_id: organisation.id }, header: ifMatch(organisation) } }));
+          await body(
+            client.DELETE('/api/v1/organisations/{organisation_id}', {
+              params: { path: { organisation_id: organisation.id }, header: ifMatch(organisation) },
+            }),
+          );
           onDeleted();
           await queries.invalidateQueries({ queryKey: keys.organisations });
         }}

@@ -23,7 +23,10 @@ interface Props {
 type Row = Omit<OrganisationNode, 'children'> & { children?: Row[] };
 
 /** A leaf without children has no toggle. */
-const asRow = (node: OrganisationNode): Row => ({ ...node, children: node.children.length > 0 ? node.children.map(asRow) : undefined });
+const asRow = (node: OrganisationNode): Row => ({
+  ...node,
+  children: node.children.length > 0 ? node.children.map(asRow) : undefined,
+});
 
 export function OrganisationTree({ organisations, openId, onOpen, onAct }: Props) {
   const { t } = useTranslation();
@@ -33,18 +36,26 @@ export function OrganisationTree({ organisations, openId, onOpen, onAct }: Props
   const phone = usePhone();
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const tree = organisations && organisationTree(organisations);
-  const ownRoles = (id: string) => roles?.filter((role) => role.key === null && role.organisation_id === id).length ?? 0;
+  const ownRoles = (id: string) =>
+    roles?.filter((role) => role.key === null && role.organisation_id === id).length ?? 0;
   // On a phone the tree is a list in its order, each line indented.
-  const rows: Row[] | undefined = tree && (phone ? flatten(tree).map((node) => ({ ...node, children: undefined })) : tree.map(asRow));
+  const rows: Row[] | undefined =
+    tree && (phone ? flatten(tree).map((node) => ({ ...node, children: undefined })) : tree.map(asRow));
   const items = (row: Row): MenuProps['items'] => {
     const root = row.parent_id === null;
     return [
       { key: 'add', label: t('organisations.addBelow') },
       { key: 'rename', label: t('organisations.rename') },
-      ...(root ? [] : [{ key: 'move', label: t('organisations.move') }, { key: 'delete', label: t('organisations.delete'), danger: true }]),
+      ...(root
+        ? []
+        : [
+            { key: 'move', label: t('organisations.move') },
+            { key: 'delete', label: t('organisations.delete'), danger: true },
+          ]),
     ];
   };
-  const toggle = (id: string) => setClosed((before) => new Set(before.has(id) ? [...before].filter((one) => one !== id) : [...before, id]));
+  const toggle = (id: string) =>
+    setClosed((before) => new Set(before.has(id) ? [...before].filter((one) => one !== id) : [...before, id]));
   return (
     <DataTable<Row>
       label={t('menu.organisations')}
@@ -54,11 +65,19 @@ export function OrganisationTree({ organisations, openId, onOpen, onAct }: Props
       openId={openId}
       onOpen={(row) => onOpen(row.id)}
       expandable={{
-        expandedRowKeys: flatten(tree ?? []).map((node) => node.id).filter((id) => !closed.has(id)),
+        expandedRowKeys: flatten(tree ?? [])
+          .map((node) => node.id)
+          .filter((id) => !closed.has(id)),
         indentSize: 22,
         expandIcon: ({ record }) =>
           record.children ? (
-            <button type="button" className="plain tree-toggle" aria-expanded={!closed.has(record.id)} aria-label={t('organisations.toggle', { name: record.name })} onClick={() => toggle(record.id)}>
+            <button
+              type="button"
+              className="plain tree-toggle"
+              aria-expanded={!closed.has(record.id)}
+              aria-label={t('organisations.toggle', { name: record.name })}
+              onClick={() => toggle(record.id)}
+            >
               {closed.has(record.id) ? <ChevronRight size={14} /> : <ChevronDown size={14} />}
             </button>
           ) : (
@@ -66,10 +85,32 @@ export function OrganisationTree({ organisations, openId, onOpen, onAct }: Props
           ),
       }}
       columns={[
-        { title: t('organisations.name'), render: (_, row) => <span className={row.depth === 0 || row.children ? 'strong' : ''}>{row.name}</span> },
-        { title: t('organisations.people'), align: 'right', width: 110, render: (_, row) => <span className="text-2">{number(row.people_count)}</span> },
-        ...(readable ? [{ title: t('organisations.ownRoles'), align: 'right' as const, width: 130, render: (_: unknown, row: Row) => <span className="text-2">{ownRoles(row.id) || ''}</span> }] : []),
-        { title: t('organisations.created'), width: 120, align: 'right', render: (_, row) => <span className="text-2 nowrap">{day(row.created_at)}</span> },
+        {
+          title: t('organisations.name'),
+          render: (_, row) => <span className={row.depth === 0 || row.children ? 'strong' : ''}>{row.name}</span>,
+        },
+        {
+          title: t('organisations.people'),
+          align: 'right',
+          width: 110,
+          render: (_, row) => <span className="text-2">{number(row.people_count)}</span>,
+        },
+        ...(readable
+          ? [
+              {
+                title: t('organisations.ownRoles'),
+                align: 'right' as const,
+                width: 130,
+                render: (_: unknown, row: Row) => <span className="text-2">{ownRoles(row.id) || ''}</span>,
+              },
+            ]
+          : []),
+        {
+          title: t('organisations.created'),
+          width: 120,
+          align: 'right',
+          render: (_, row) => <span className="text-2 nowrap">{day(row.created_at)}</span>,
+        },
         ...(onAct
           ? [
               {
@@ -78,8 +119,17 @@ export function OrganisationTree({ organisations, openId, onOpen, onAct }: Props
                 align: 'right' as const,
                 render: (_: unknown, row: Row) =>
                   heldOn(row.id).has('organisations.manage') && (
-                    <Dropdown trigger={['click']} placement="bottomRight" menu={{ items: items(row), onClick: ({ key }) => onAct(key as RowAct, row) }}>
-                      <Button type="text" size="small" icon={<MoreIcon />} aria-label={t('organisations.actionsOf', { name: row.name })} />
+                    <Dropdown
+                      trigger={['click']}
+                      placement="bottomRight"
+                      menu={{ items: items(row), onClick: ({ key }) => onAct(key as RowAct, row) }}
+                    >
+                      <Button
+                        type="text"
+                        size="small"
+                        icon={<MoreIcon />}
+                        aria-label={t('organisations.actionsOf', { name: row.name })}
+                      />
                     </Dropdown>
                   ),
               },
@@ -87,7 +137,10 @@ export function OrganisationTree({ organisations, openId, onOpen, onAct }: Props
           : []),
       ]}
       phoneRow={(row) => (
-        <div className="row" style={{ border: 0, padding: 0, minHeight: 20, paddingInlineStart: 16 * row.depth, flexWrap: 'nowrap' }}>
+        <div
+          className="row"
+          style={{ border: 0, padding: 0, minHeight: 20, paddingInlineStart: 16 * row.depth, flexWrap: 'nowrap' }}
+        >
           <span className={row.depth === 0 ? 'strong grow' : 'grow'}>{row.name}</span>
           <span className="small text-2 nowrap">{t('people.count', { count: row.people_count })}</span>
         </div>

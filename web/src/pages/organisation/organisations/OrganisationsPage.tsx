@@ -45,24 +45,50 @@ export default function OrganisationsPage() {
           <>
             <AsCommand cli="corral org list" api="GET /api/v1/organisations" />
             {manages && (
-              <Button type="primary" icon={<PlusIcon />} onClick={() => change({ node: shown?.id ?? organisations.data?.[0]?.id, act: 'add' })}>{t('organisations.new')}</Button>
+              <Button
+                type="primary"
+                icon={<PlusIcon />}
+                onClick={() => change({ node: shown?.id ?? organisations.data?.[0]?.id, act: 'add' })}
+              >
+                {t('organisations.new')}
+              </Button>
             )}
           </>
         )
       }
       panel={
         !shown ? null : editable && url.act === 'add' ? (
-          <NewOrganisation key={`below ${shown.id}`} parent={shown.id} onMade={(id) => change({ node: id, act: undefined })} onClose={() => change({ act: undefined })} />
+          <NewOrganisation
+            key={`below ${shown.id}`}
+            parent={shown.id}
+            onMade={(id) => change({ node: id, act: undefined })}
+            onClose={() => change({ act: undefined })}
+          />
         ) : editable && (url.act === 'rename' || url.act === 'move') ? (
-          <ChangeOrganisation key={`${url.act} ${shown.id}`} kind={url.act} organisation={shown} onClose={() => change({ act: undefined })} />
+          <ChangeOrganisation
+            key={`${url.act} ${shown.id}`}
+            kind={url.act}
+            organisation={shown}
+            onClose={() => change({ act: undefined })}
+          />
         ) : (
-          <OrganisationPanel key={shown.id} organisation={shown} editable={editable} onAct={(what) => act(what, shown)} onClose={close} />
+          <OrganisationPanel
+            key={shown.id}
+            organisation={shown}
+            editable={editable}
+            onAct={(what) => act(what, shown)}
+            onClose={close}
+          />
         )
       }
     >
       {phone && manages && <p className="effect">{t('organisations.viewOnly')}</p>}
       {organisations.error ? (
-        <ErrorState error={organisations.error} what={t('menu.organisations')} onRetry={() => void organisations.refetch()} />
+        <ErrorState
+          error={organisations.error}
+          what={t('menu.organisations')}
+          onRetry={() => void organisations.refetch()}
+        />
       ) : (
         <OrganisationTree
           organisations={organisations.data}
@@ -72,7 +98,16 @@ export default function OrganisationsPage() {
         />
       )}
       {organisations.data?.length === 1 && editable && (
-        <EmptyState title={t('organisations.onlyRoot')} text={t('organisations.onlyRootText')} command='corral org create "Vision Lab"' actions={<Button type="primary" onClick={() => change({ node: organisations.data?.[0]?.id, act: 'add' })}>{t('organisations.new')}</Button>} />
+        <EmptyState
+          title={t('organisations.onlyRoot')}
+          text={t('organisations.onlyRootText')}
+          command='corral org create "Vision Lab"'
+          actions={
+            <Button type="primary" onClick={() => change({ node: organisations.data?.[0]?.id, act: 'add' })}>
+              {t('organisations.new')}
+            </Button>
+          }
+        />
       )}
       <DeleteOrganisation organisation={deleting} onClose={() => setDeleting(null)} onDeleted={close} />
     </Page>
@@ -86,8 +121,18 @@ function Answer({ tree }: { tree: OrganisationNode[] | undefined }) {
   const levels = Math.max(0, ...all.map((node) => node.depth + 1));
   const empty = all.filter((node) => node.people_count === 0 && node.children.length === 0).length;
   const largest = [...all].sort((a, b) => b.people_count - a.people_count)[0];
-  const consequence = empty > 0 ? t('organisations.empty', { count: empty }) : largest && largest.people_count > 0 ? t('organisations.largest', { name: largest.name, count: largest.people_count }) : undefined;
-  return <AnswerLine consequence={consequence}>{t('organisations.answer', { count: all.length, levels: t('organisations.levels', { count: levels }) })}</AnswerLine>;
+  const consequence =
+    empty > 0
+      ? t('organisations.empty', { count: empty })
+      : largest && largest.people_count > 0
+        ? t('organisations.largest', { name: largest.name, count: largest.people_count })
+        : undefined;
+  return (
+    <AnswerLine consequence={consequence}>
+      {t('organisations.answer', { count: all.length, levels: t('organisations.levels', { count: levels }) })}
+    </AnswerLine>
+  );
 }
 
-const everyNode = (tree: readonly OrganisationNode[]): OrganisationNode[] => tree.flatMap((node) => [node, ...everyNode(node.children)]);
+const everyNode = (tree: readonly OrganisationNode[]): OrganisationNode[] =>
+  tree.flatMap((node) => [node, ...everyNode(node.children)]);

@@ -31,7 +31,12 @@ export function BulkBar({ people, onDone }: { people: readonly User[]; onDone: (
     const result: Outcome = { done: 0, refused: [] };
     for (const user of users) {
       try {
-        await body(client.PATCH('/api/v1/users/{user_id}', { params: { path: { user_id: user.id }, header: ifMatch(user) }, body: change }));
+        await body(
+          client.PATCH('/api/v1/users/{user_id}', {
+            params: { path: { user_id: user.id }, header: ifMatch(user) },
+            body: change,
+          }),
+        );
         result.done += 1;
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
@@ -45,14 +50,20 @@ export function BulkBar({ people, onDone }: { people: readonly User[]; onDone: (
     else setOutcome(result);
   };
 
-  const names = active.slice(0, NAMED).map((user) => user.display_name).join(t('people.comma'));
+  const names = active
+    .slice(0, NAMED)
+    .map((user) => user.display_name)
+    .join(t('people.comma'));
   const rest = active.length - NAMED;
   return (
     <>
-      <span className="strong" role="status">{t('people.bulk.chosen', { count: people.length })}</span>
+      <span className="strong" role="status">
+        {t('people.bulk.chosen', { count: people.length })}
+      </span>
       {outcome && (
         <span role="alert" className="danger">
-          {t('people.bulk.outcome', { done: outcome.done })} {outcome.refused.map(({ name, why }) => `${name}: ${why}`).join(' ')}
+          {t('people.bulk.outcome', { done: outcome.done })}{' '}
+          {outcome.refused.map(({ name, why }) => `${name}: ${why}`).join(' ')}
         </span>
       )}
       <span style={{ flex: 1 }} />
@@ -66,8 +77,12 @@ export function BulkBar({ people, onDone }: { people: readonly User[]; onDone: (
         options={[5, 4, 3, 2, 1].map((value) => ({ value, label: t('people.priorityIs', { value }) }))}
         style={{ minWidth: 120 }}
       />
-      <Button type="text" onClick={onDone}>{t('people.bulk.clear')}</Button>
-      <Button danger disabled={busy || active.length === 0} onClick={() => setDisabling(true)}>{t('people.bulk.disable', { count: active.length })}</Button>
+      <Button type="text" onClick={onDone}>
+        {t('people.bulk.clear')}
+      </Button>
+      <Button danger disabled={busy || active.length === 0} onClick={() => setDisabling(true)}>
+        {t('people.bulk.disable', { count: active.length })}
+      </Button>
       <ConfirmByName
         open={disabling}
         title={t('people.bulk.disableTitle', { count: active.length })}

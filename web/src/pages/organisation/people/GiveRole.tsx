@@ -35,12 +35,26 @@ export function GiveRole({ user, onGiven, onLeave }: { user: User; onGiven: () =
     onGiven,
   );
   return (
-    <Form<Values> form={form} layout="vertical" onFinish={submit} initialValues={{ organisation_id: user.organisations[0]?.id }} aria-label={t('people.giveRole')}>
+    <Form<Values>
+      form={form}
+      layout="vertical"
+      onFinish={submit}
+      initialValues={{ organisation_id: user.organisations[0]?.id }}
+      aria-label={t('people.giveRole')}
+    >
       {error !== null && <ProblemNotice error={error} />}
-      <Form.Item name="organisation_id" label={t('people.onOrganisation')} rules={[{ required: true, message: t('form.needed', { field: t('people.onOrganisation') }) }]}>
+      <Form.Item
+        name="organisation_id"
+        label={t('people.onOrganisation')}
+        rules={[{ required: true, message: t('form.needed', { field: t('people.onOrganisation') }) }]}
+      >
         <OrganisationSelect needs="roles.grant" />
       </Form.Item>
-      <Form.Item name="role_id" label={t('people.role')} rules={[{ required: true, message: t('form.needed', { field: t('people.role') }) }]}>
+      <Form.Item
+        name="role_id"
+        label={t('people.role')}
+        rules={[{ required: true, message: t('form.needed', { field: t('people.role') }) }]}
+      >
         <RoleSelect organisation={organisation} />
       </Form.Item>
       <Form.Item name="expires_at" label={t('people.until')} extra={t('people.untilHint')}>
@@ -49,8 +63,12 @@ export function GiveRole({ user, onGiven, onLeave }: { user: User; onGiven: () =
       <RoleEnd role={role} organisation={organisation} />
       {role && organisation && <AllowedWords role={role} organisation={organisation} />}
       <div className="form-actions">
-        <Button type="primary" htmlType="submit" disabled={busy}>{t('people.give')}</Button>
-        <Button type="text" onClick={onLeave}>{t('people.leave')}</Button>
+        <Button type="primary" htmlType="submit" disabled={busy}>
+          {t('people.give')}
+        </Button>
+        <Button type="text" onClick={onLeave}>
+          {t('people.leave')}
+        </Button>
       </div>
     </Form>
   );

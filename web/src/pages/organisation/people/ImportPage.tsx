@@ -21,12 +21,26 @@ export default function ImportPage() {
       title={t('people.import.title')}
       crumbs={[{ title: t('menu.organisation') }, { title: t('menu.people'), to: '/people' }]}
       answer={<Answer outcome={outcome} />}
-      actions={!phone && <AsCommand cli="corral user import people.csv --dry-run" api="POST /api/v1/users/import" body={{ organisation_id: start.organisation_id, role_id: start.role_id, csv: EXAMPLE, dry_run: true }} />}
+      actions={
+        !phone && (
+          <AsCommand
+            cli="corral user import people.csv --dry-run"
+            api="POST /api/v1/users/import"
+            body={{ organisation_id: start.organisation_id, role_id: start.role_id, csv: EXAMPLE, dry_run: true }}
+          />
+        )
+      }
     >
       <div className="import-grid">
-        {start.ready ? <ImportForm start={start} outcome={outcome} onOutcome={setOutcome} /> : <SkeletonRows rows={5} height={56} />}
+        {start.ready ? (
+          <ImportForm start={start} outcome={outcome} onOutcome={setOutcome} />
+        ) : (
+          <SkeletonRows rows={5} height={56} />
+        )}
         <div>
-          {outcome === null && <EmptyState title={t('people.import.none')} text={t('people.import.noneText')} command={EXAMPLE} />}
+          {outcome === null && (
+            <EmptyState title={t('people.import.none')} text={t('people.import.noneText')} command={EXAMPLE} />
+          )}
           {outcome?.dry_run && <ImportLines rows={outcome.rows} />}
           {outcome && !outcome.dry_run && <ImportedLinks rows={outcome.rows} />}
         </div>
@@ -39,7 +53,21 @@ function Answer({ outcome }: { outcome: ImportOutcome | null }) {
   const { t } = useTranslation();
   if (!outcome) return <AnswerLine consequence={t('people.import.allOrNone')}>{t('people.import.answer')}</AnswerLine>;
   const { created, added, errors, dry_run, rows } = outcome;
-  if (!dry_run) return <AnswerLine consequence={t('people.import.handOut')}>{t('people.import.imported', { count: created, added })}</AnswerLine>;
-  if (errors > 0) return <AnswerLine consequence={t('people.import.correct')}>{t('people.import.bad', { count: errors, lines: rows.length })}</AnswerLine>;
-  return <AnswerLine consequence={t('people.import.nothingYet')}>{t('people.import.good', { count: rows.length, created, added })}</AnswerLine>;
+  if (!dry_run)
+    return (
+      <AnswerLine consequence={t('people.import.handOut')}>
+        {t('people.import.imported', { count: created, added })}
+      </AnswerLine>
+    );
+  if (errors > 0)
+    return (
+      <AnswerLine consequence={t('people.import.correct')}>
+        {t('people.import.bad', { count: errors, lines: rows.length })}
+      </AnswerLine>
+    );
+  return (
+    <AnswerLine consequence={t('people.import.nothingYet')}>
+      {t('people.import.good', { count: rows.length, created, added })}
+    </AnswerLine>
+  );
 }

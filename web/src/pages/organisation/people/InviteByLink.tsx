@@ -31,7 +31,13 @@ export function InviteByLink({ start }: { start: { organisation_id?: string; rol
   const end = useRoleEnd(Form.useWatch('role_id', form), Form.useWatch('organisation_id', form), ['people.invite']);
   const { submit, busy, error } = useSubmit(
     form,
-    ({ mail, expires_in_hours, ...rest }: Values) => body(client.POST('/api/v1/invitations', { params: { header: idempotencyKey() }, body: { ...rest, mail: mail?.trim() || null, expires_in_hours: hoursWithin(expires_in_hours, end) } })),
+    ({ mail, expires_in_hours, ...rest }: Values) =>
+      body(
+        client.POST('/api/v1/invitations', {
+          params: { header: idempotencyKey() },
+          body: { ...rest, mail: mail?.trim() || null, expires_in_hours: hoursWithin(expires_in_hours, end) },
+        }),
+      ),
     (created) => {
       setMade(created);
       form.resetFields(['mail']);
@@ -41,18 +47,38 @@ export function InviteByLink({ start }: { start: { organisation_id?: string; rol
   );
   const mailed = (one: Made): string => {
     if (one.invitation.mailed_at) return t('people.invite.mailed', { mail: one.invitation.mail });
-    return one.mail_problem ? t('people.invite.notMailed', { mail: one.invitation.mail, why: one.mail_problem }) : t('people.invite.handOver');
+    return one.mail_problem
+      ? t('people.invite.notMailed', { mail: one.invitation.mail, why: one.mail_problem })
+      : t('people.invite.handOver');
   };
   return (
     <>
-      <Form<Values> noValidate form={form} layout="vertical" onFinish={submit} initialValues={{ organisation_id: start.organisation_id, role_id: start.role_id, expires_in_hours: USUAL_HOURS }} aria-label={t('people.invite.kinds.link')}>
+      <Form<Values>
+        noValidate
+        form={form}
+        layout="vertical"
+        onFinish={submit}
+        initialValues={{
+          organisation_id: start.organisation_id,
+          role_id: start.role_id,
+          expires_in_hours: USUAL_HOURS,
+        }}
+        aria-label={t('people.invite.kinds.link')}
+      >
         {error !== null && <ProblemNotice error={error} />}
         <WhereAndRole needs="people.invite" />
-        <Form.Item name="mail" label={t('people.invite.mail')} extra={t('people.invite.mailHint')} rules={[{ type: 'email', message: t('form.mail') }]}>
+        <Form.Item
+          name="mail"
+          label={t('people.invite.mail')}
+          extra={t('people.invite.mailHint')}
+          rules={[{ type: 'email', message: t('form.mail') }]}
+        >
           <Input type="email" maxLength={254} autoComplete="off" />
         </Form.Item>
         <HowLong />
-        <Button type="primary" htmlType="submit" disabled={busy}>{t('people.invite.makeLink')}</Button>
+        <Button type="primary" htmlType="submit" disabled={busy}>
+          {t('people.invite.makeLink')}
+        </Button>
       </Form>
       <SecretOnce
         title={t('people.invite.linkTitle')}

@@ -31,7 +31,18 @@ export function NewAccount({ start }: { start: { organisation_id?: string; role_
   const { submit, busy, error } = useSubmit(
     form,
     ({ name, display_name, mail, ...rest }: Values) =>
-      body(client.POST('/api/v1/users', { params: { header: idempotencyKey() }, body: { ...rest, name: name.trim(), display_name: display_name.trim(), mail: mail?.trim() || null, priority: 1 } })),
+      body(
+        client.POST('/api/v1/users', {
+          params: { header: idempotencyKey() },
+          body: {
+            ...rest,
+            name: name.trim(),
+            display_name: display_name.trim(),
+            mail: mail?.trim() || null,
+            priority: 1,
+          },
+        }),
+      ),
     (created) => {
       setMade(created);
       form.resetFields(['name', 'display_name', 'mail']);
@@ -41,16 +52,30 @@ export function NewAccount({ start }: { start: { organisation_id?: string; role_
   const name = made?.user.display_name ?? '';
   return (
     <>
-      <Form<Values> noValidate form={form} layout="vertical" onFinish={submit} initialValues={{ organisation_id: start.organisation_id, role_id: start.role_id }} aria-label={t('people.invite.kinds.account')}>
+      <Form<Values>
+        noValidate
+        form={form}
+        layout="vertical"
+        onFinish={submit}
+        initialValues={{ organisation_id: start.organisation_id, role_id: start.role_id }}
+        aria-label={t('people.invite.kinds.account')}
+      >
         {error !== null && <ProblemNotice error={error} />}
-        <Form.Item name="display_name" label={t('people.name')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('people.name') }) }]}>
+        <Form.Item
+          name="display_name"
+          label={t('people.name')}
+          rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('people.name') }) }]}
+        >
           <Input maxLength={120} autoComplete="off" />
         </Form.Item>
         <Form.Item
           name="name"
           label={t('field.userName')}
           extra={t('field.userNameHint')}
-          rules={[{ required: true, message: t('form.needed', { field: t('field.userName') }) }, { pattern: USER_NAME, message: t('form.userName') }]}
+          rules={[
+            { required: true, message: t('form.needed', { field: t('field.userName') }) },
+            { pattern: USER_NAME, message: t('form.userName') },
+          ]}
         >
           <Input maxLength={32} autoComplete="off" autoCapitalize="none" spellCheck={false} />
         </Form.Item>
@@ -58,9 +83,16 @@ export function NewAccount({ start }: { start: { organisation_id?: string; role_
           <Input type="email" maxLength={254} autoComplete="off" />
         </Form.Item>
         <WhereAndRole needs="people.manage" />
-        <Button type="primary" htmlType="submit" disabled={busy}>{t('people.createAccount')}</Button>
+        <Button type="primary" htmlType="submit" disabled={busy}>
+          {t('people.createAccount')}
+        </Button>
       </Form>
-      <SecretOnce title={t('people.linkTitle', { name })} text={made && t('people.linkText', { name, time: moment(made.login_link.expires_at) })} secret={made?.login_link.url ?? null} onClose={() => setMade(null)} />
+      <SecretOnce
+        title={t('people.linkTitle', { name })}
+        text={made && t('people.linkText', { name, time: moment(made.login_link.expires_at) })}
+        secret={made?.login_link.url ?? null}
+        onClose={() => setMade(null)}
+      />
     </>
   );
 }

@@ -26,20 +26,35 @@ export function NobodyMatches() {
   const role = roles?.find((one) => one.id === filters.role);
   const state = url.state as 'active' | 'pending' | 'disabled' | 'invited' | undefined;
   const set = [
-    filters.search && { key: 'search' as const, word: `“${filters.search}”`, drop: () => change({ search: undefined }) },
-    filters.role && { key: 'role' as const, word: role ? roleName({ role_key: role.key, role_name: role.name }) : t('people.role'), drop: () => change({ role: undefined }) },
-    state && { key: 'state' as const, word: state === 'invited' ? t('people.invited') : t(`state.${state}`), drop: () => change({ state: undefined }) },
+    filters.search && {
+      key: 'search' as const,
+      word: `“${filters.search}”`,
+      drop: () => change({ search: undefined }),
+    },
+    filters.role && {
+      key: 'role' as const,
+      word: role ? roleName({ role_key: role.key, role_name: role.name }) : t('people.role'),
+      drop: () => change({ role: undefined }),
+    },
+    state && {
+      key: 'state' as const,
+      word: state === 'invited' ? t('people.invited') : t(`state.${state}`),
+      drop: () => change({ state: undefined }),
+    },
     organisation && { key: 'organisation' as const, word: organisation.name, drop: () => look(null) },
   ].filter((one) => one !== undefined && one !== '' && one !== null && typeof one === 'object');
   const counts = useQueries({
     queries: set.map(({ key }) => ({
       queryKey: [...keys.users, 'without', key, filters],
-      queryFn: async () => (await body(client.GET('/api/v1/users', { params: { query: without(filters, key) } }))).items.length,
+      queryFn: async () =>
+        (await body(client.GET('/api/v1/users', { params: { query: without(filters, key) } }))).items.length,
     })),
   });
   const hints = set.flatMap(({ key }, index) => {
     const count = counts[index]?.data;
-    return count ? [t(`people.without.${key}`, { number: count >= COUNTED ? t('people.orMore', { count }) : String(count) })] : [];
+    return count
+      ? [t(`people.without.${key}`, { number: count >= COUNTED ? t('people.orMore', { count }) : String(count) })]
+      : [];
   });
   const all = () => {
     if (organisation) look(null);
@@ -52,9 +67,15 @@ export function NobodyMatches() {
       actions={
         <>
           {set.map(({ key, drop }) => (
-            <Button key={key} onClick={drop}>{t(`people.any.${key}`)}</Button>
+            <Button key={key} onClick={drop}>
+              {t(`people.any.${key}`)}
+            </Button>
           ))}
-          {set.length > 1 && <Button type="text" onClick={all}>{t('people.clearAll')}</Button>}
+          {set.length > 1 && (
+            <Button type="text" onClick={all}>
+              {t('people.clearAll')}
+            </Button>
+          )}
         </>
       }
     />

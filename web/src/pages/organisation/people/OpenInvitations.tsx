@@ -32,11 +32,25 @@ export function OpenInvitations() {
           <li key={one.id} className="row">
             <div className="grow">
               <div className="strong cut">{name(one)}</div>
-              <div className="small text-2">{crumb(one.organisation_id, one.organisation_name)}{t('people.comma')}{roleName(one)}</div>
-              <div className="small text-2">{t('people.invite.byUntil', { person: one.invited_by, time: moment(one.expires_at) })}</div>
-              {one.mail && <div className="small text-3">{one.mailed_at ? t('people.invite.mailedAt', { time: moment(one.mailed_at) }) : t('people.invite.noMailSent')}</div>}
+              <div className="small text-2">
+                {crumb(one.organisation_id, one.organisation_name)}
+                {t('people.comma')}
+                {roleName(one)}
+              </div>
+              <div className="small text-2">
+                {t('people.invite.byUntil', { person: one.invited_by, time: moment(one.expires_at) })}
+              </div>
+              {one.mail && (
+                <div className="small text-3">
+                  {one.mailed_at
+                    ? t('people.invite.mailedAt', { time: moment(one.mailed_at) })
+                    : t('people.invite.noMailSent')}
+                </div>
+              )}
             </div>
-            <Button size="small" danger onClick={() => setWithdrawing(one)}>{t('people.withdraw')}</Button>
+            <Button size="small" danger onClick={() => setWithdrawing(one)}>
+              {t('people.withdraw')}
+            </Button>
           </li>
         ))}
       </ul>
@@ -47,8 +61,15 @@ export function OpenInvitations() {
         action={t('people.withdraw')}
         keep={t('people.keepOpen')}
         onConfirm={async () => {
-          await body(client.DELETE('/api/v1/invitations/{invitation_id}', { params: { path: { invitation_id: withdrawing?.id ?? '' } } }));
-          await Promise.all([queries.invalidateQueries({ queryKey: keys.invitations }), queries.invalidateQueries({ queryKey: keys.users })]);
+          await body(
+            client.DELETE('/api/v1/invitations/{invitation_id}', {
+              params: { path: { invitation_id: withdrawing?.id ?? '' } },
+            }),
+          );
+          await Promise.all([
+            queries.invalidateQueries({ queryKey: keys.invitations }),
+            queries.invalidateQueries({ queryKey: keys.users }),
+          ]);
         }}
         onClose={() => setWithdrawing(null)}
       />

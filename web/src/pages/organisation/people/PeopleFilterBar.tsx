@@ -28,7 +28,13 @@ export function PeopleFilterBar() {
           value={url.role ?? ANY}
           onChange={(value) => change({ role: chosen(value) })}
           popupMatchSelectWidth={false}
-          options={[{ value: ANY, label: t('people.anyRole') }, ...(roles ?? []).map((role) => ({ value: role.id, label: roleName({ role_key: role.key, role_name: role.name }) }))]}
+          options={[
+            { value: ANY, label: t('people.anyRole') },
+            ...(roles ?? []).map((role) => ({
+              value: role.id,
+              label: roleName({ role_key: role.key, role_name: role.name }),
+            })),
+          ]}
         />
       )}
       <Select
@@ -36,7 +42,10 @@ export function PeopleFilterBar() {
         value={states.find((one) => one === url.state) ?? ANY}
         onChange={(value) => change({ state: chosen(value) })}
         popupMatchSelectWidth={false}
-        options={[{ value: ANY, label: t('people.anyState') }, ...states.map((value) => ({ value, label: value === 'invited' ? t('people.invited') : t(`state.${value}`) }))]}
+        options={[
+          { value: ANY, label: t('people.anyState') },
+          ...states.map((value) => ({ value, label: value === 'invited' ? t('people.invited') : t(`state.${value}`) })),
+        ]}
       />
     </div>
   );
@@ -58,5 +67,16 @@ function SearchField() {
     const timer = setTimeout(() => change({ search: text.trim() || undefined }), SETTLE_MS);
     return () => clearTimeout(timer);
   }, [text, inUrl, change]);
-  return <Input className="find" allowClear prefix={<SearchIcon />} aria-label={t('people.search')} placeholder={t('people.search')} value={text} maxLength={100} onChange={(event) => setText(event.target.value)} />;
+  return (
+    <Input
+      className="find"
+      allowClear
+      prefix={<SearchIcon />}
+      aria-label={t('people.search')}
+      placeholder={t('people.search')}
+      value={text}
+      maxLength={100}
+      onChange={(event) => setText(event.target.value)}
+    />
+  );
 }

@@ -43,7 +43,11 @@ export default function PeoplePage() {
   const open = (id: string) => changeUrl({ person: id, panel: undefined });
   const invite = (panel: string | undefined) => changeUrl({ panel, person: undefined });
   const selected = persons?.filter((user) => chosen.includes(user.id)) ?? [];
-  const alone = !narrowed && summary !== undefined && summary.people <= 1 && summary.open_invitations + summary.open_join_codes === 0;
+  const alone =
+    !narrowed &&
+    summary !== undefined &&
+    summary.people <= 1 &&
+    summary.open_invitations + summary.open_join_codes === 0;
   const panel = url.person ? (
     <PersonPanel key={url.person} id={url.person} onClose={() => changeUrl({ person: undefined })} />
   ) : url.panel && may('people.invite') ? (
@@ -57,9 +61,21 @@ export default function PeoplePage() {
       actions={
         <>
           {!phone && <AsCommand {...commandOf(filters, lookName)} />}
-          {may('roles.read') && !phone && <Link to="/roles"><Button>{t('menu.roles')}</Button></Link>}
-          {may('people.manage') && <Link to="/people/import"><Button block>{t('people.import.title')}</Button></Link>}
-          {may('people.invite') && <Button type="primary" icon={<PlusIcon />} onClick={() => invite('link')}>{t('people.invite.title')}</Button>}
+          {may('roles.read') && !phone && (
+            <Link to="/roles">
+              <Button>{t('menu.roles')}</Button>
+            </Link>
+          )}
+          {may('people.manage') && (
+            <Link to="/people/import">
+              <Button block>{t('people.import.title')}</Button>
+            </Link>
+          )}
+          {may('people.invite') && (
+            <Button type="primary" icon={<PlusIcon />} onClick={() => invite('link')}>
+              {t('people.invite.title')}
+            </Button>
+          )}
         </>
       }
       panel={panel}
@@ -80,7 +96,11 @@ export default function PeoplePage() {
           chosen={may('people.manage') ? chosen : undefined}
           onChoose={setChosen}
           empty={<NobodyMatches />}
-          more={people.hasNextPage && !invited ? { load: () => void nextPage(people), loading: people.isFetchingNextPage } : undefined}
+          more={
+            people.hasNextPage && !invited
+              ? { load: () => void nextPage(people), loading: people.isFetchingNextPage }
+              : undefined
+          }
         />
       )}
       {alone && may('people.invite') && <TeachInviting onCode={() => invite('code')} />}

@@ -26,16 +26,70 @@ interface Props {
   narrow: boolean;
 }
 
-export function PeopleTable({ rows, sort, onSort, openId, onOpen, onInvitation, chosen, onChoose, empty, more, narrow }: Props) {
+export function PeopleTable({
+  rows,
+  sort,
+  onSort,
+  openId,
+  onOpen,
+  onInvitation,
+  chosen,
+  onChoose,
+  empty,
+  more,
+  narrow,
+}: Props) {
   const { t } = useTranslation();
   const words = useRowWords();
-  const direction = (key: string) => (sort === key ? ('ascend' as const) : sort === `-${key}` ? ('descend' as const) : null);
+  const direction = (key: string) =>
+    sort === key ? ('ascend' as const) : sort === `-${key}` ? ('descend' as const) : null;
   const columns: TableProps<PeopleRow>['columns'] = [
-    { title: t('people.person'), key: 'display_name', width: narrow ? '28%' : '25%', sorter: true, sortOrder: direction('display_name'), render: (_, row) => <Who row={row} /> },
-    { title: t('people.belongsTo'), key: 'belongs', ellipsis: true, render: (_, row) => <span className="text-2" title={words.belongs(row)}>{words.belongsShort(row)}</span> },
-    { title: t('people.roles'), key: 'roles', ellipsis: true, width: narrow ? '22%' : '21%', render: (_, row) => <span title={words.roles(row)}>{words.roles(row)}</span> },
-    ...(narrow ? [] : [{ title: t('people.priority'), key: 'priority', align: 'right' as const, width: 66, render: (_: unknown, row: PeopleRow) => <span className="text-2">{row.user?.priority}</span> }]),
-    { title: t('people.lastSeen'), key: 'last_seen_at', align: 'right', width: narrow ? 112 : 124, sorter: true, sortOrder: direction('last_seen_at'), sortDirections: ['descend', 'ascend'], render: (_, row) => <Seen row={row} /> },
+    {
+      title: t('people.person'),
+      key: 'display_name',
+      width: narrow ? '28%' : '25%',
+      sorter: true,
+      sortOrder: direction('display_name'),
+      render: (_, row) => <Who row={row} />,
+    },
+    {
+      title: t('people.belongsTo'),
+      key: 'belongs',
+      ellipsis: true,
+      render: (_, row) => (
+        <span className="text-2" title={words.belongs(row)}>
+          {words.belongsShort(row)}
+        </span>
+      ),
+    },
+    {
+      title: t('people.roles'),
+      key: 'roles',
+      ellipsis: true,
+      width: narrow ? '22%' : '21%',
+      render: (_, row) => <span title={words.roles(row)}>{words.roles(row)}</span>,
+    },
+    ...(narrow
+      ? []
+      : [
+          {
+            title: t('people.priority'),
+            key: 'priority',
+            align: 'right' as const,
+            width: 66,
+            render: (_: unknown, row: PeopleRow) => <span className="text-2">{row.user?.priority}</span>,
+          },
+        ]),
+    {
+      title: t('people.lastSeen'),
+      key: 'last_seen_at',
+      align: 'right',
+      width: narrow ? 112 : 124,
+      sorter: true,
+      sortOrder: direction('last_seen_at'),
+      sortDirections: ['descend', 'ascend'],
+      render: (_, row) => <Seen row={row} />,
+    },
   ];
   return (
     <DataTable<PeopleRow>
@@ -53,7 +107,10 @@ export function PeopleTable({ rows, sort, onSort, openId, onOpen, onInvitation, 
           selectedRowKeys: [...chosen],
           onChange: (keys) => onChoose(keys.map(String)),
           columnWidth: 32,
-          getCheckboxProps: (row) => ({ disabled: !row.user, 'aria-label': t('people.choose', { name: words.name(row) }) }),
+          getCheckboxProps: (row) => ({
+            disabled: !row.user,
+            'aria-label': t('people.choose', { name: words.name(row) }),
+          }),
           getTitleCheckboxProps: () => ({ 'aria-label': t('people.chooseAll') }),
         }
       }
@@ -68,7 +125,9 @@ export function PeopleTable({ rows, sort, onSort, openId, onOpen, onInvitation, 
             <div className="small text-2">{words.belongs(row)}</div>
             <div className="small text-2">{words.roles(row)}</div>
           </div>
-          <span className="small text-2"><Seen row={row} /></span>
+          <span className="small text-2">
+            <Seen row={row} />
+          </span>
         </div>
       )}
     />
@@ -89,7 +148,8 @@ function Who({ row }: { row: PeopleRow }) {
 function Seen({ row }: { row: PeopleRow }) {
   const { t } = useTranslation();
   const { ago, day } = useFormat();
-  if (row.invitation) return <span className="pill outlined">{t('people.invitedOn', { day: day(row.invitation.created_at) })}</span>;
+  if (row.invitation)
+    return <span className="pill outlined">{t('people.invitedOn', { day: day(row.invitation.created_at) })}</span>;
   const { state, last_seen_at } = row.user;
   if (state === 'disabled') return <span className="pill">{t('people.isDisabled')}</span>;
   if (state === 'pending') return <span className="pill asks">{t('people.isPending')}</span>;
@@ -104,7 +164,9 @@ function useRowWords() {
   const list = (words: string[]) => [...new Set(words)].join(t('people.comma'));
   const roles = (user: User) => list(user.roles.map(roleName));
   const places = (row: PeopleRow): string[] =>
-    row.user ? row.user.organisations.map(({ id, name }) => crumb(id, name)) : [crumb(row.invitation.organisation_id, row.invitation.organisation_name)];
+    row.user
+      ? row.user.organisations.map(({ id, name }) => crumb(id, name))
+      : [crumb(row.invitation.organisation_id, row.invitation.organisation_name)];
   return {
     name: (row: PeopleRow) => row.user?.display_name ?? row.invitation?.mail ?? t('people.someoneInvited'),
     belongs: (row: PeopleRow) => list(places(row)),

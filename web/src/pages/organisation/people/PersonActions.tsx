@@ -33,17 +33,32 @@ export function PersonActions({ user, onDeleted }: { user: User; onDeleted: () =
       setError(problem);
     }
   };
-  const makeLink = () => attempt(async () => setLink(await body(client.POST('/api/v1/users/{user_id}/login-link', { params: { path: { user_id: user.id }, header: idempotencyKey() } }))));
+  const makeLink = () =>
+    attempt(async () =>
+      setLink(
+        await body(
+          client.POST('/api/v1/users/{user_id}/login-link', {
+            params: { path: { user_id: user.id }, header: idempotencyKey() },
+          }),
+        ),
+      ),
+    );
   const activate = () => attempt(async () => void (await change({ state: 'active' })));
   const signOut = async () => {
-    const { revoked } = await body(client.POST('/api/v1/users/{user_id}/sessions/revoke', { params: { path: { user_id: user.id } } }));
+    const { revoked } = await body(
+      client.POST('/api/v1/users/{user_id}/sessions/revoke', { params: { path: { user_id: user.id } } }),
+    );
     setTold(t('people.signedOut', { count: revoked }));
     await queries.invalidateQueries({ queryKey: [...keys.users, 'sessions', user.id] });
   };
   const remove = async () => {
-    await body(client.DELETE('/api/v1/users/{user_id}', { params: { path: { user_id: user.id }, header: ifMatch(user) } }));
+    await body(
+      client.DELETE('/api/v1/users/{user_id}', { params: { path: { user_id: user.id }, header: ifMatch(user) } }),
+    );
     onDeleted();
-    await Promise.all([keys.users, keys.organisations, keys.queues].map((queryKey) => queries.invalidateQueries({ queryKey })));
+    await Promise.all(
+      [keys.users, keys.organisations, keys.queues].map((queryKey) => queries.invalidateQueries({ queryKey })),
+    );
   };
   const own = user.id === me.id;
   return (
@@ -51,16 +66,48 @@ export function PersonActions({ user, onDeleted }: { user: User; onDeleted: () =
       {told && <Notice tone="good">{told}</Notice>}
       {error !== null && <ProblemNotice error={error} />}
       <div className="panel-actions">
-        {user.state === 'pending' && <Button size="small" type="primary" onClick={activate}>{t('people.approve')}</Button>}
-        {user.state === 'active' && <Button size="small" onClick={makeLink}>{t('people.loginLink')}</Button>}
-        {user.state === 'active' && !own && <Button size="small" onClick={() => setAsking('signOut')}>{t('people.signOut')}</Button>}
-        {user.state === 'disabled' && <Button size="small" onClick={activate}>{t('people.enable')}</Button>}
-        {user.state !== 'disabled' && !own && (
-          <Button size="small" danger className="last" onClick={() => setAsking('disable')}>{user.state === 'pending' ? t('people.refuse') : t('people.disable')}</Button>
+        {user.state === 'pending' && (
+          <Button size="small" type="primary" onClick={activate}>
+            {t('people.approve')}
+          </Button>
         )}
-        {!own && <Button size="small" danger className={user.state === 'disabled' ? 'last' : undefined} onClick={() => setAsking('delete')}>{t('people.delete')}</Button>}
+        {user.state === 'active' && (
+          <Button size="small" onClick={makeLink}>
+            {t('people.loginLink')}
+          </Button>
+        )}
+        {user.state === 'active' && !own && (
+          <Button size="small" onClick={() => setAsking('signOut')}>
+            {t('people.signOut')}
+          </Button>
+        )}
+        {user.state === 'disabled' && (
+          <Button size="small" onClick={activate}>
+            {t('people.enable')}
+          </Button>
+        )}
+        {user.state !== 'disabled' && !own && (
+          <Button size="small" danger className="last" onClick={() => setAsking('disable')}>
+            {user.state === 'pending' ? t('people.refuse') : t('people.disable')}
+          </Button>
+        )}
+        {!own && (
+          <Button
+            size="small"
+            danger
+            className={user.state === 'disabled' ? 'last' : undefined}
+            onClick={() => setAsking('delete')}
+          >
+            {t('people.delete')}
+          </Button>
+        )}
       </div>
-      <SecretOnce title={t('people.linkTitle', { name: user.display_name })} text={link && t('people.linkText', { name: user.display_name, time: moment(link.expires_at) })} secret={link?.url ?? null} onClose={() => setLink(null)} />
+      <SecretOnce
+        title={t('people.linkTitle', { name: user.display_name })}
+        text={link && t('people.linkText', { name: user.display_name, time: moment(link.expires_at) })}
+        secret={link?.url ?? null}
+        onClose={() => setLink(null)}
+      />
       <ConfirmByName
         open={asking === 'signOut'}
         title={t('people.signOutTitle', { name: user.display_name })}

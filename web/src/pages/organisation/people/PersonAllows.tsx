@@ -40,22 +40,36 @@ export function PersonAllows({ user }: { user: User }) {
   const ordered = inOrder(all);
   const yes = ordered.filter((permission) => held.has(permission));
   const no = ordered.filter((permission) => !held.has(permission));
-  const everywhere = [...new Set(user.roles.map((grant) => grant.organisation_id))].find((id) => all.every((permission) => held.get(permission)?.has(id)));
+  const everywhere = [...new Set(user.roles.map((grant) => grant.organisation_id))].find((id) =>
+    all.every((permission) => held.get(permission)?.has(id)),
+  );
   return (
     <Section
       title={t('people.allows')}
       aside={
-        <Button type="link" size="small" style={{ padding: 0, height: 20 }} aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Button
+          type="link"
+          size="small"
+          style={{ padding: 0, height: 20 }}
+          aria-expanded={open}
+          onClick={() => setOpen(!open)}
+        >
           {open ? t('people.fewerPermissions') : t('people.allPermissions', { count: all.length })}
         </Button>
       }
     >
       <ul className="allows">
         {everywhere && !open ? (
-          <li className="yes"><CheckIcon size={14} /><span>{t('people.allowsEverything', { organisation: crumb(everywhere) })}</span></li>
+          <li className="yes">
+            <CheckIcon size={14} />
+            <span>{t('people.allowsEverything', { organisation: crumb(everywhere) })}</span>
+          </li>
         ) : (
           (open ? yes : yes.slice(0, SHOWN)).map((permission) => (
-            <li key={permission} className="yes"><CheckIcon size={14} /><span>{t('people.allowedIn', { what: words(permission), organisation: where(permission) })}</span></li>
+            <li key={permission} className="yes">
+              <CheckIcon size={14} />
+              <span>{t('people.allowedIn', { what: words(permission), organisation: where(permission) })}</span>
+            </li>
           ))
         )}
         {(open ? no : no.slice(0, SHOWN_NOT)).map((permission) => (
@@ -76,7 +90,8 @@ export function PersonAllows({ user }: { user: User }) {
 function heldBy(user: User, permissionsOf: (role: string) => readonly Permission[]): Map<Permission, Set<string>> {
   const held = new Map<Permission, Set<string>>();
   for (const grant of user.roles) {
-    for (const permission of permissionsOf(grant.role_id)) held.set(permission, (held.get(permission) ?? new Set()).add(grant.organisation_id));
+    for (const permission of permissionsOf(grant.role_id))
+      held.set(permission, (held.get(permission) ?? new Set()).add(grant.organisation_id));
   }
   return held;
 }

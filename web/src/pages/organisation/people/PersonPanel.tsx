@@ -30,7 +30,13 @@ export function PersonPanel({ id, onClose }: { id: string; onClose: () => void }
       avatar={<Avatar large name={user?.display_name ?? ''} />}
       onClose={onClose}
     >
-      {error ? <ErrorState error={error} what={t('people.person')} onRetry={() => void refetch()} /> : user ? <Person user={user} onDeleted={onClose} /> : <SkeletonRows rows={6} height={48} />}
+      {error ? (
+        <ErrorState error={error} what={t('people.person')} onRetry={() => void refetch()} />
+      ) : user ? (
+        <Person user={user} onDeleted={onClose} />
+      ) : (
+        <SkeletonRows rows={6} height={48} />
+      )}
     </SidePanel>
   );
 }
@@ -41,7 +47,9 @@ function Person({ user, onDeleted }: { user: User; onDeleted: () => void }) {
   const { day } = useFormat();
   const { heldOn } = usePlaces();
   // Whoever may manage people where this person belongs; the server decides again at each change.
-  const manages = may('people.manage') && (user.organisations.length === 0 || user.organisations.some(({ id }) => heldOn(id).has('people.manage')));
+  const manages =
+    may('people.manage') &&
+    (user.organisations.length === 0 || user.organisations.some(({ id }) => heldOn(id).has('people.manage')));
   return (
     <>
       {user.state !== 'active' && (
@@ -57,7 +65,12 @@ function Person({ user, onDeleted }: { user: User; onDeleted: () => void }) {
       {manages && <LatestVersion of={user}>{(shown) => <PersonDetails user={shown} />}</LatestVersion>}
       {manages && <PersonSessions user={user} />}
       <p className="small text-3">
-        {t('people.since', { day: day(user.created_at) })} {may('audit.read') && <Link to="/audit" search={{ object: user.id, name: user.display_name }}>{t('people.history')}</Link>}
+        {t('people.since', { day: day(user.created_at) })}{' '}
+        {may('audit.read') && (
+          <Link to="/audit" search={{ object: user.id, name: user.display_name }}>
+            {t('people.history')}
+          </Link>
+        )}
       </p>
     </>
   );

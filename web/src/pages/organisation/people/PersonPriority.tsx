@@ -37,8 +37,18 @@ export function PersonPriority({ user, manages }: { user: User; manages: boolean
       {manages ? (
         <div className="in-place">
           {changed && <s>{user.priority}</s>}
-          <Select aria-label={t('people.priority')} value={value} onChange={setValue} style={{ width: 72 }} options={[5, 4, 3, 2, 1].map((one) => ({ value: one, label: one }))} />
-          {changed && <Button type="primary" onClick={save} disabled={busy}>{t('people.savePriority')}</Button>}
+          <Select
+            aria-label={t('people.priority')}
+            value={value}
+            onChange={setValue}
+            style={{ width: 72 }}
+            options={[5, 4, 3, 2, 1].map((one) => ({ value: one, label: one }))}
+          />
+          {changed && (
+            <Button type="primary" onClick={save} disabled={busy}>
+              {t('people.savePriority')}
+            </Button>
+          )}
         </div>
       ) : (
         <div className="in-place">{user.priority}</div>

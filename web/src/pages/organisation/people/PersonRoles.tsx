@@ -26,18 +26,37 @@ export function PersonRoles({ user }: { user: User }) {
   const { crumb, heldOn } = usePlaces();
   const [giving, setGiving] = useState(false);
   const [taking, setTaking] = useState<Grant | null>(null);
-  const refresh = () => Promise.all([queries.invalidateQueries({ queryKey: keys.users }), queries.invalidateQueries({ queryKey: keys.roles })]);
+  const refresh = () =>
+    Promise.all([
+      queries.invalidateQueries({ queryKey: keys.users }),
+      queries.invalidateQueries({ queryKey: keys.roles }),
+    ]);
   const take = async () => {
-    await body(client.DELETE('/api/v1/users/{user_id}/grants/{grant_id}', { params: { path: { user_id: user.id, grant_id: taking?.grant_id ?? '' } } }));
+    await body(
+      client.DELETE('/api/v1/users/{user_id}/grants/{grant_id}', {
+        params: { path: { user_id: user.id, grant_id: taking?.grant_id ?? '' } },
+      }),
+    );
     await refresh();
   };
-  const words = (grant: Grant) => ({ role: roleName(grant), organisation: crumb(grant.organisation_id, grant.organisation_name) });
+  const words = (grant: Grant) => ({
+    role: roleName(grant),
+    organisation: crumb(grant.organisation_id, grant.organisation_name),
+  });
   return (
     <Section
       title={t('people.roles')}
       aside={
         may('roles.grant') && (
-          <Button type="link" size="small" style={{ padding: 0, height: 20 }} onClick={() => setGiving(!giving)} aria-expanded={giving}>{t('people.giveRole')}</Button>
+          <Button
+            type="link"
+            size="small"
+            style={{ padding: 0, height: 20 }}
+            onClick={() => setGiving(!giving)}
+            aria-expanded={giving}
+          >
+            {t('people.giveRole')}
+          </Button>
         )
       }
     >
@@ -51,15 +70,31 @@ export function PersonRoles({ user }: { user: User }) {
           onLeave={() => setGiving(false)}
         />
       )}
-      {user.roles.length === 0 && <p className="effect" style={{ marginTop: 8 }}>{t('people.noRole')}</p>}
+      {user.roles.length === 0 && (
+        <p className="effect" style={{ marginTop: 8 }}>
+          {t('people.noRole')}
+        </p>
+      )}
       <ul>
         {user.roles.map((grant) => (
           <li key={grant.grant_id} className="row">
             <div className="grow">
               <div className="strong">{roleName(grant)}</div>
-              <div className="small text-2">{grant.expires_at ? t('people.onUntil', { organisation: words(grant).organisation, day: day(grant.expires_at) }) : t('people.on', { organisation: words(grant).organisation })}</div>
+              <div className="small text-2">
+                {grant.expires_at
+                  ? t('people.onUntil', { organisation: words(grant).organisation, day: day(grant.expires_at) })
+                  : t('people.on', { organisation: words(grant).organisation })}
+              </div>
             </div>
-            {heldOn(grant.organisation_id).has('roles.grant') && <Button type="text" size="small" icon={<CloseIcon />} aria-label={t('people.takeRole', words(grant))} onClick={() => setTaking(grant)} />}
+            {heldOn(grant.organisation_id).has('roles.grant') && (
+              <Button
+                type="text"
+                size="small"
+                icon={<CloseIcon />}
+                aria-label={t('people.takeRole', words(grant))}
+                onClick={() => setTaking(grant)}
+              />
+            )}
           </li>
         ))}
       </ul>

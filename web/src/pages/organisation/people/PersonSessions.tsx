@@ -15,16 +15,25 @@ export function PersonSessions({ user }: { user: User }) {
   const { ago } = useFormat();
   const { data, error, refetch } = useQuery({
     queryKey: [...keys.users, 'sessions', user.id],
-    queryFn: async () => (await body(client.GET('/api/v1/users/{user_id}/sessions', { params: { path: { user_id: user.id } } }))).items,
+    queryFn: async () =>
+      (await body(client.GET('/api/v1/users/{user_id}/sessions', { params: { path: { user_id: user.id } } }))).items,
     refetchInterval: 60_000,
   });
   const beyond = error instanceof ApiError && error.status === 403;
   return (
     <Section title={t('people.sessions')} note={data && String(data.length)}>
-      {beyond && <p className="effect" style={{ marginTop: 8 }}>{t('people.sessionsBeyond', { name: user.display_name })}</p>}
+      {beyond && (
+        <p className="effect" style={{ marginTop: 8 }}>
+          {t('people.sessionsBeyond', { name: user.display_name })}
+        </p>
+      )}
       {error && !beyond && <ErrorState error={error} what={t('people.sessions')} onRetry={() => void refetch()} />}
       {!data && !error && <SkeletonRows rows={1} height={48} />}
-      {data?.length === 0 && <p className="effect" style={{ marginTop: 8 }}>{t('people.noSession')}</p>}
+      {data?.length === 0 && (
+        <p className="effect" style={{ marginTop: 8 }}>
+          {t('people.noSession')}
+        </p>
+      )}
       <ul>
         {data?.map((session) => (
           <li key={session.id} className="row">

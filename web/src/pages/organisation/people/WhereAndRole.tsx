@@ -15,10 +15,18 @@ export function WhereAndRole({ needs }: { needs: Permission }) {
   const role = Form.useWatch('role_id', form);
   return (
     <>
-      <Form.Item name="organisation_id" label={t('people.organisation')} rules={[{ required: true, message: t('form.needed', { field: t('people.organisation') }) }]}>
+      <Form.Item
+        name="organisation_id"
+        label={t('people.organisation')}
+        rules={[{ required: true, message: t('form.needed', { field: t('people.organisation') }) }]}
+      >
         <OrganisationSelect needs={needs} />
       </Form.Item>
-      <Form.Item name="role_id" label={t('people.role')} rules={[{ required: true, message: t('form.needed', { field: t('people.role') }) }]}>
+      <Form.Item
+        name="role_id"
+        label={t('people.role')}
+        rules={[{ required: true, message: t('form.needed', { field: t('people.role') }) }]}
+      >
         <RoleSelect organisation={organisation} />
       </Form.Item>
       <RoleEnd role={role} organisation={organisation} />
@@ -37,7 +45,12 @@ export function HowLong() {
   const ends = (hours: number) => new Date(now + hours * 3_600_000);
   return (
     <Form.Item name="expires_in_hours" label={t('people.invite.howLong')}>
-      <Select options={HOURS.map((value) => ({ value, label: t('people.invite.forUntil', { duration: duration(value * 3600), day: day(ends(value)) }) }))} />
+      <Select
+        options={HOURS.map((value) => ({
+          value,
+          label: t('people.invite.forUntil', { duration: duration(value * 3600), day: day(ends(value)) }),
+        }))}
+      />
     </Form.Item>
   );
 }

@@ -6,8 +6,18 @@ import type { User } from '../../../api/models';
 /** Changes the person as it was seen here; refused if it changed meanwhile. */
 export function useChangePerson(user: User) {
   const queries = useQueryClient();
-  return async (change: { display_name?: string; mail?: string | null; priority?: number; state?: 'active' | 'disabled' }): Promise<User> => {
-    const changed = await body(client.PATCH('/api/v1/users/{user_id}', { params: { path: { user_id: user.id }, header: ifMatch(user) }, body: change }));
+  return async (change: {
+    display_name?: string;
+    mail?: string | null;
+    priority?: number;
+    state?: 'active' | 'disabled';
+  }): Promise<User> => {
+    const changed = await body(
+      client.PATCH('/api/v1/users/{user_id}', {
+        params: { path: { user_id: user.id }, header: ifMatch(user) },
+        body: change,
+      }),
+    );
     await queries.invalidateQueries({ queryKey: keys.users });
     return changed;
   };

@@ -23,7 +23,13 @@ export function usePeopleFilters(): UsedFilters {
   const state = states.find((one) => one === url.state);
   const invited = state === 'invited';
   return {
-    filters: { organisation: organisation?.id, role: url.role || undefined, state: invited ? undefined : state, search: url.search?.trim() || undefined, sort: url.sort ?? USUAL_SORT },
+    filters: {
+      organisation: organisation?.id,
+      role: url.role || undefined,
+      state: invited ? undefined : state,
+      search: url.search?.trim() || undefined,
+      sort: url.sort ?? USUAL_SORT,
+    },
     invited,
     narrowed: Boolean(url.role ?? url.search ?? state),
   };
@@ -41,6 +47,10 @@ export function commandOf(filters: PeopleFilters, organisationName: string | und
     search && `--search ${quoted(search)}`,
     sort !== USUAL_SORT && `--sort ${sort}`,
   ].filter(Boolean);
-  const query = new URLSearchParams(Object.entries({ organisation, role, state, search, sort }).filter((pair): pair is [string, string] => pair[1] !== undefined));
+  const query = new URLSearchParams(
+    Object.entries({ organisation, role, state, search, sort }).filter(
+      (pair): pair is [string, string] => pair[1] !== undefined,
+    ),
+  );
   return { cli: ['corral user list', ...options].join(' '), api: `GET /api/v1/users?${query.toString()}` };
 }

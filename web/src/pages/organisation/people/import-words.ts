@@ -33,8 +33,14 @@ function cell(value: string): string {
 
 /** The login links as a CSV to hand out. */
 export function linksCsv(rows: readonly ImportedRow[]): string {
-  const lines = rows.flatMap((row) => (row.login_link ? [[row.name, row.display_name, row.mail ?? '', row.login_link.url, row.login_link.expires_at]] : []));
-  return [['name', 'display_name', 'mail', 'login_link', 'expires_at'], ...lines].map((line) => line.map(cell).join(',')).join('\n') + '\n';
+  const lines = rows.flatMap((row) =>
+    row.login_link ? [[row.name, row.display_name, row.mail ?? '', row.login_link.url, row.login_link.expires_at]] : [],
+  );
+  return (
+    [['name', 'display_name', 'mail', 'login_link', 'expires_at'], ...lines]
+      .map((line) => line.map(cell).join(','))
+      .join('\n') + '\n'
+  );
 }
 
 /** Gives the browser a file to keep. */

@@ -16,7 +16,8 @@ interface Props {
 export function PermissionChecklist({ all, held, value = [], onChange }: Props) {
   const { t } = useTranslation();
   const words = usePermissionWords();
-  const toggle = (permission: Permission, on: boolean) => onChange?.(all.filter((one) => (one === permission ? on : value.includes(one))));
+  const toggle = (permission: Permission, on: boolean) =>
+    onChange?.(all.filter((one) => (one === permission ? on : value.includes(one))));
   const missing = all.filter((permission) => !held.has(permission));
   return (
     <div className="checklist">
@@ -26,7 +27,12 @@ export function PermissionChecklist({ all, held, value = [], onChange }: Props) 
           {inOrder(all)
             .filter((permission) => areaOf(permission) === area)
             .map((permission) => (
-              <Checkbox key={permission} checked={value.includes(permission)} disabled={!held.has(permission)} onChange={(event) => toggle(permission, event.target.checked)}>
+              <Checkbox
+                key={permission}
+                checked={value.includes(permission)}
+                disabled={!held.has(permission)}
+                onChange={(event) => toggle(permission, event.target.checked)}
+              >
                 {words(permission)}
               </Checkbox>
             ))}

@@ -37,9 +37,23 @@ export default function RolesPage() {
     url.edit === 'new' && manages ? (
       <RoleForm key="new" changed={null} onDone={(id) => change({ role: id, edit: undefined })} onClose={close} />
     ) : shown && url.edit === 'change' && manages ? (
-      <LatestVersion of={shown}>{(role) => <RoleForm changed={role} onDone={() => change({ edit: undefined })} onClose={() => change({ edit: undefined })} />}</LatestVersion>
+      <LatestVersion of={shown}>
+        {(role) => (
+          <RoleForm
+            changed={role}
+            onDone={() => change({ edit: undefined })}
+            onClose={() => change({ edit: undefined })}
+          />
+        )}
+      </LatestVersion>
     ) : shown ? (
-      <RolePanel key={shown.id} role={shown} onChange={() => change({ edit: 'change' })} onDelete={() => setDeleting(shown)} onClose={close} />
+      <RolePanel
+        key={shown.id}
+        role={shown}
+        onChange={() => change({ edit: 'change' })}
+        onDelete={() => setDeleting(shown)}
+        onClose={close}
+      />
     ) : null;
   return (
     <Page
@@ -49,12 +63,25 @@ export default function RolesPage() {
       actions={
         <>
           {!phone && <AsCommand cli="corral role list" api="GET /api/v1/roles" />}
-          {manages && <Button type="primary" icon={<PlusIcon />} onClick={() => change({ edit: 'new', role: undefined })}>{t('roles.new')}</Button>}
+          {manages && (
+            <Button type="primary" icon={<PlusIcon />} onClick={() => change({ edit: 'new', role: undefined })}>
+              {t('roles.new')}
+            </Button>
+          )}
         </>
       }
       panel={panel}
     >
-      {error ? <ErrorState error={error} what={t('menu.roles')} onRetry={retry} /> : <RoleTable roles={roles} narrow={panel !== null} openId={shown?.id ?? null} onOpen={(id) => change({ role: id, edit: undefined })} />}
+      {error ? (
+        <ErrorState error={error} what={t('menu.roles')} onRetry={retry} />
+      ) : (
+        <RoleTable
+          roles={roles}
+          narrow={panel !== null}
+          openId={shown?.id ?? null}
+          onOpen={(id) => change({ role: id, edit: undefined })}
+        />
+      )}
       {roles && !roles.some((role) => role.key === null) && manages && (
         <EmptyState
           title={t('roles.noCustom')}
@@ -73,11 +100,30 @@ function Answer({ roles }: { roles: Role[] | undefined }) {
   const custom = roles.filter((role) => role.key === null);
   const unused = custom.filter((role) => role.people_count === 0).length;
   const administrators = roles.find((role) => role.key === 'super_administrator');
-  const consequence = administrators && administrators.people_count < 2 ? t('roles.oneAdministrator') : unused > 0 ? t('roles.unused', { count: unused }) : undefined;
-  return <AnswerLine consequence={consequence}>{t('roles.answer', { count: roles.length, custom: custom.length })}</AnswerLine>;
+  const consequence =
+    administrators && administrators.people_count < 2
+      ? t('roles.oneAdministrator')
+      : unused > 0
+        ? t('roles.unused', { count: unused })
+        : undefined;
+  return (
+    <AnswerLine consequence={consequence}>
+      {t('roles.answer', { count: roles.length, custom: custom.length })}
+    </AnswerLine>
+  );
 }
 
-function RoleTable({ roles, narrow, openId, onOpen }: { roles: Role[] | undefined; /** A panel stands beside it. */ narrow: boolean; openId: string | null; onOpen: (id: string) => void }) {
+function RoleTable({
+  roles,
+  narrow,
+  openId,
+  onOpen,
+}: {
+  roles: Role[] | undefined;
+  /** A panel stands beside it. */ narrow: boolean;
+  openId: string | null;
+  onOpen: (id: string) => void;
+}) {
   const { t } = useTranslation();
   const roleName = useRoleName();
   const words = usePermissionWords();
@@ -99,10 +145,35 @@ function RoleTable({ roles, narrow, openId, onOpen }: { roles: Role[] | undefine
       openId={openId}
       onOpen={(role) => onOpen(role.id)}
       columns={[
-        { title: t('roles.role'), width: narrow ? '30%' : '18%', render: (_, role) => <span className="strong">{name(role)}</span> },
-        ...(narrow ? [] : [{ title: t('roles.kind'), width: 96, render: (_: unknown, role: Role) => <span className="text-2">{kind(role)}</span> }]),
-        { title: t('roles.givenOn'), ellipsis: true, width: narrow ? '22%' : '16%', render: (_, role) => <span className="text-2">{crumb(role.organisation_id, role.organisation_name)}</span> },
-        { title: t('roles.allows'), ellipsis: true, render: (_, role) => <span className="text-2" title={allows(role)}>{allows(role)}</span> },
+        {
+          title: t('roles.role'),
+          width: narrow ? '30%' : '18%',
+          render: (_, role) => <span className="strong">{name(role)}</span>,
+        },
+        ...(narrow
+          ? []
+          : [
+              {
+                title: t('roles.kind'),
+                width: 96,
+                render: (_: unknown, role: Role) => <span className="text-2">{kind(role)}</span>,
+              },
+            ]),
+        {
+          title: t('roles.givenOn'),
+          ellipsis: true,
+          width: narrow ? '22%' : '16%',
+          render: (_, role) => <span className="text-2">{crumb(role.organisation_id, role.organisation_name)}</span>,
+        },
+        {
+          title: t('roles.allows'),
+          ellipsis: true,
+          render: (_, role) => (
+            <span className="text-2" title={allows(role)}>
+              {allows(role)}
+            </span>
+          ),
+        },
         { title: t('roles.people'), align: 'right', width: 76, render: (_, role) => number(role.people_count) },
       ]}
       phoneRow={(role) => (
@@ -111,7 +182,11 @@ function RoleTable({ roles, narrow, openId, onOpen }: { roles: Role[] | undefine
             <span className="strong grow">{name(role)}</span>
             <span className="small text-2">{t('people.count', { count: role.people_count })}</span>
           </div>
-          <div className="small text-2">{kind(role)}{t('people.comma')}{crumb(role.organisation_id, role.organisation_name)}</div>
+          <div className="small text-2">
+            {kind(role)}
+            {t('people.comma')}
+            {crumb(role.organisation_id, role.organisation_name)}
+          </div>
           <div className="small text-2">{allows(role)}</div>
         </div>
       )}

@@ -62,20 +62,45 @@ export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props
         enabled: values.enabled,
       };
       return flavor
-        ? body(client.PATCH('/api/v1/flavors/{flavor_id}', { params: { path: { flavor_id: flavor.id }, header: ifMatch(flavor) }, body: fields }))
+        ? body(
+            client.PATCH('/api/v1/flavors/{flavor_id}', {
+              params: { path: { flavor_id: flavor.id }, header: ifMatch(flavor) },
+              body: fields,
+            }),
+          )
         : body(client.POST('/api/v1/flavors', { params: { header: idempotencyKey() }, body: fields }));
     },
     (made) => void queries.invalidateQueries({ queryKey: keys.flavors }).then(() => onDone(made)),
   );
   const needed = (field: string) => [{ required: true, message: t('form.needed', { field }) }];
   return (
-    <SidePanel title={flavor?.name ?? t('flavors.new')} subtitle={flavor?.preset ? t('flavors.preset') : undefined} onClose={onClose}>
-      {lack && <Notice tone="warning">{lack} {t('flavors.lackEffect')}</Notice>}
+    <SidePanel
+      title={flavor?.name ?? t('flavors.new')}
+      subtitle={flavor?.preset ? t('flavors.preset') : undefined}
+      onClose={onClose}
+    >
+      {lack && (
+        <Notice tone="warning">
+          {lack} {t('flavors.lackEffect')}
+        </Notice>
+      )}
       {!editable && <p className="effect">{t('flavors.notYours')}</p>}
-      <Form<Values> form={form} layout="vertical" onFinish={submit} disabled={!editable} initialValues={valuesOf(flavor, shown, offered[0]?.id)} aria-label={flavor?.name ?? t('flavors.new')}>
+      <Form<Values>
+        form={form}
+        layout="vertical"
+        onFinish={submit}
+        disabled={!editable}
+        initialValues={valuesOf(flavor, shown, offered[0]?.id)}
+        aria-label={flavor?.name ?? t('flavors.new')}
+      >
         <ChangedMeanwhile />
         {error !== null && <ProblemNotice error={error} />}
-        <Form.Item name="name" label={t('flavors.name')} extra={t('flavors.nameHint')} rules={needed(t('flavors.name'))}>
+        <Form.Item
+          name="name"
+          label={t('flavors.name')}
+          extra={t('flavors.nameHint')}
+          rules={needed(t('flavors.name'))}
+        >
           <Input maxLength={60} autoComplete="off" />
         </Form.Item>
         <Form.Item name="description" label={t('flavors.description')}>
@@ -94,7 +119,11 @@ export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props
         </Form.Item>
         {size !== 'none' && (
           <div className="pair" style={{ gridTemplateColumns: '1fr 1fr' }}>
-            <Form.Item name="count" label={size === 'whole' ? t('flavors.howMany') : t('flavors.slices')} rules={needed(t('flavors.howMany'))}>
+            <Form.Item
+              name="count"
+              label={size === 'whole' ? t('flavors.howMany') : t('flavors.slices')}
+              rules={needed(t('flavors.howMany'))}
+            >
               <InputNumber min={1} max={1024} precision={0} style={{ width: '100%' }} />
             </Form.Item>
             {size === 'memory' && (
@@ -119,8 +148,18 @@ export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props
             <Select mode="tags" open={false} suffixIcon={null} />
           </Form.Item>
         )}
-        <Form.Item name="organisation_ids" label={t('flavors.for')} extra={t('flavors.forHint')} rules={needed(t('flavors.for'))}>
-          <Select mode="multiple" popupMatchSelectWidth={false} optionFilterProp="label" options={offered.map((node) => ({ value: node.id, label: crumb(node.id) }))} />
+        <Form.Item
+          name="organisation_ids"
+          label={t('flavors.for')}
+          extra={t('flavors.forHint')}
+          rules={needed(t('flavors.for'))}
+        >
+          <Select
+            mode="multiple"
+            popupMatchSelectWidth={false}
+            optionFilterProp="label"
+            options={offered.map((node) => ({ value: node.id, label: crumb(node.id) }))}
+          />
         </Form.Item>
         <Form.Item name="enabled" valuePropName="checked">
           <Checkbox>{t('flavors.canBeChosen')}</Checkbox>
@@ -128,9 +167,17 @@ export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props
         {flavor && <p className="effect">{t('flavors.effect')}</p>}
         {editable && (
           <div className="form-actions">
-            <Button type="primary" htmlType="submit" disabled={busy}>{flavor ? t('flavors.save') : t('flavors.create')}</Button>
-            <Button type="text" onClick={onClose}>{t('people.leave')}</Button>
-            {onDelete && <Button danger type="text" onClick={onDelete}>{t('flavors.delete')}</Button>}
+            <Button type="primary" htmlType="submit" disabled={busy}>
+              {flavor ? t('flavors.save') : t('flavors.create')}
+            </Button>
+            <Button type="text" onClick={onClose}>
+              {t('people.leave')}
+            </Button>
+            {onDelete && (
+              <Button danger type="text" onClick={onDelete}>
+                {t('flavors.delete')}
+              </Button>
+            )}
           </div>
         )}
       </Form>
@@ -161,7 +208,9 @@ function valuesOf(flavor: Flavor | null, description: string, first: string | un
 function gpuOf({ size, count, slice_gib, percent, profile, models }: Values, before: Flavor['gpu']): Gpu | null {
   if (size === 'none') return null;
   return {
-    ...(before && sizeOf(before) === size ? { compute_percent: before.compute_percent, mode: before.mode } : { compute_percent: 0 }),
+    ...(before && sizeOf(before) === size
+      ? { compute_percent: before.compute_percent, mode: before.mode }
+      : { compute_percent: 0 }),
     count: count ?? 1,
     models: models ?? [],
     ...(size === 'memory' ? { memory_mib: Math.round((slice_gib ?? 0) * 1024) } : {}),

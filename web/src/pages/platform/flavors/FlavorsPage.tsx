@@ -46,12 +46,13 @@ export default function FlavorsPage() {
   const done = (made: Flavor) => change({ flavor: made.lack ? made.id : undefined, edit: undefined });
   // The form begins with an organisation, so it waits for them.
   const { loading } = usePlaces();
-  const panel =
-    loading ? null : url.edit === 'new' && manages ? (
-      <FlavorForm key="new" changed={null} onDone={done} onClose={close} onDelete={undefined} />
-    ) : shown ? (
-      <LatestVersion of={shown}>{(flavor) => <FlavorForm changed={flavor} onDone={done} onClose={close} onDelete={() => setDeleting(flavor)} />}</LatestVersion>
-    ) : null;
+  const panel = loading ? null : url.edit === 'new' && manages ? (
+    <FlavorForm key="new" changed={null} onDone={done} onClose={close} onDelete={undefined} />
+  ) : shown ? (
+    <LatestVersion of={shown}>
+      {(flavor) => <FlavorForm changed={flavor} onDone={done} onClose={close} onDelete={() => setDeleting(flavor)} />}
+    </LatestVersion>
+  ) : null;
   return (
     <Page
       title={t('menu.flavors')}
@@ -60,7 +61,11 @@ export default function FlavorsPage() {
       actions={
         <>
           {!phone && <AsCommand cli="corral flavor list" api="GET /api/v1/flavors" />}
-          {manages && <Button type="primary" icon={<PlusIcon />} onClick={() => change({ edit: 'new', flavor: undefined })}>{t('flavors.new')}</Button>}
+          {manages && (
+            <Button type="primary" icon={<PlusIcon />} onClick={() => change({ edit: 'new', flavor: undefined })}>
+              {t('flavors.new')}
+            </Button>
+          )}
         </>
       }
       panel={panel}
@@ -68,7 +73,12 @@ export default function FlavorsPage() {
       {flavors.error ? (
         <ErrorState error={flavors.error} what={t('menu.flavors')} onRetry={() => void flavors.refetch()} />
       ) : (
-        <FlavorTable flavors={flavors.data} narrow={panel !== null} openId={shown?.id ?? null} onOpen={(id) => change({ flavor: id, edit: undefined })} />
+        <FlavorTable
+          flavors={flavors.data}
+          narrow={panel !== null}
+          openId={shown?.id ?? null}
+          onOpen={(id) => change({ flavor: id, edit: undefined })}
+        />
       )}
       <ConfirmByName
         open={deleting !== null}
@@ -79,7 +89,11 @@ export default function FlavorsPage() {
         keep={t('flavors.keep')}
         onConfirm={async () => {
           if (!deleting) return;
-          await body(client.DELETE('/api/v1/flavors/{flavor_id}', { params: { path: { flavor_id: deleting.id }, header: ifMatch(deleting) } }));
+          await body(
+            client.DELETE('/api/v1/flavors/{flavor_id}', {
+              params: { path: { flavor_id: deleting.id }, header: ifMatch(deleting) },
+            }),
+          );
           close();
           await queries.invalidateQueries({ queryKey: keys.flavors });
         }}
@@ -94,11 +108,32 @@ function Answer({ flavors }: { flavors: Flavor[] | undefined }) {
   if (!flavors) return <SkeletonAnswer />;
   const off = flavors.filter((flavor) => !flavor.enabled).length;
   const nowhere = flavors.filter((flavor) => flavor.enabled && flavor.lack).length;
-  const consequence = nowhere > 0 ? t('flavors.nowhere', { count: nowhere }) : off > 0 ? t('flavors.off', { count: off }) : flavors.some((flavor) => flavor.preset) ? t('flavors.fromMachine') : undefined;
-  return <AnswerLine consequence={consequence}>{t('flavors.answer', { count: flavors.length, gpu: flavors.filter((flavor) => flavor.gpu !== null).length })}</AnswerLine>;
+  const consequence =
+    nowhere > 0
+      ? t('flavors.nowhere', { count: nowhere })
+      : off > 0
+        ? t('flavors.off', { count: off })
+        : flavors.some((flavor) => flavor.preset)
+          ? t('flavors.fromMachine')
+          : undefined;
+  return (
+    <AnswerLine consequence={consequence}>
+      {t('flavors.answer', { count: flavors.length, gpu: flavors.filter((flavor) => flavor.gpu !== null).length })}
+    </AnswerLine>
+  );
 }
 
-function FlavorTable({ flavors, narrow, openId, onOpen }: { flavors: Flavor[] | undefined; narrow: boolean; openId: string | null; onOpen: (id: string) => void }) {
+function FlavorTable({
+  flavors,
+  narrow,
+  openId,
+  onOpen,
+}: {
+  flavors: Flavor[] | undefined;
+  narrow: boolean;
+  openId: string | null;
+  onOpen: (id: string) => void;
+}) {
   const { t } = useTranslation();
   const { plain, gib } = useAmounts();
   const { sentences } = useFormat();
@@ -116,19 +151,53 @@ function FlavorTable({ flavors, narrow, openId, onOpen }: { flavors: Flavor[] | 
       label={t('menu.flavors')}
       rows={flavors}
       skeletonRows={6}
-      empty={<EmptyState title={t('flavors.none')} text={t('flavors.noneText')} command="corral flavor create gpu-8g --cpu 4 --memory 32Gi --gpu 8Gi" />}
+      empty={
+        <EmptyState
+          title={t('flavors.none')}
+          text={t('flavors.noneText')}
+          command="corral flavor create gpu-8g --cpu 4 --memory 32Gi --gpu 8Gi"
+        />
+      }
       openId={openId}
       onOpen={(flavor) => onOpen(flavor.id)}
       columns={[
-        { title: t('flavors.flavor'), width: '18%', render: (_, flavor) => <span className="strong">{flavor.name}</span> },
+        {
+          title: t('flavors.flavor'),
+          width: '18%',
+          render: (_, flavor) => <span className="strong">{flavor.name}</span>,
+        },
         { title: t('flavors.gpus'), width: 132, render: (_, flavor) => gpu(flavor.gpu) },
-        { title: t('flavors.cpus'), align: 'right', width: 76, render: (_, flavor) => plain(flavor.cpu_milli, 'cpu_milli') },
-        { title: t('flavors.memory'), align: 'right', width: 100, render: (_, flavor) => <span className="nowrap">{gib(flavor.memory_mib)}</span> },
+        {
+          title: t('flavors.cpus'),
+          align: 'right',
+          width: 76,
+          render: (_, flavor) => plain(flavor.cpu_milli, 'cpu_milli'),
+        },
+        {
+          title: t('flavors.memory'),
+          align: 'right',
+          width: 100,
+          render: (_, flavor) => <span className="nowrap">{gib(flavor.memory_mib)}</span>,
+        },
         ...(narrow
           ? []
           : [
-              { title: t('flavors.for'), ellipsis: true, width: '16%', responsive: WIDE, render: (_: unknown, flavor: Flavor) => <span className="text-2">{places(flavor)}</span> },
-              { title: t('flavors.description'), ellipsis: true, render: (_: unknown, flavor: Flavor) => <span className="text-2" title={told(flavor)}>{told(flavor)}</span> },
+              {
+                title: t('flavors.for'),
+                ellipsis: true,
+                width: '16%',
+                responsive: WIDE,
+                render: (_: unknown, flavor: Flavor) => <span className="text-2">{places(flavor)}</span>,
+              },
+              {
+                title: t('flavors.description'),
+                ellipsis: true,
+                render: (_: unknown, flavor: Flavor) => (
+                  <span className="text-2" title={told(flavor)}>
+                    {told(flavor)}
+                  </span>
+                ),
+              },
             ]),
         { title: t('flavors.state'), width: 112, render: (_, flavor) => state(flavor) },
       ]}
@@ -138,7 +207,10 @@ function FlavorTable({ flavors, narrow, openId, onOpen }: { flavors: Flavor[] | 
             <span className="strong grow">{flavor.name}</span>
             {state(flavor)}
           </div>
-          <div className="small text-2">{t('flavors.sizes', { cpus: plain(flavor.cpu_milli, 'cpu_milli'), memory: gib(flavor.memory_mib) })}{flavor.gpu ? t('people.comma') + gpu(flavor.gpu) : ''}</div>
+          <div className="small text-2">
+            {t('flavors.sizes', { cpus: plain(flavor.cpu_milli, 'cpu_milli'), memory: gib(flavor.memory_mib) })}
+            {flavor.gpu ? t('people.comma') + gpu(flavor.gpu) : ''}
+          </div>
           <div className="small text-2">{told(flavor)}</div>
           <div className="small text-2">{places(flavor)}</div>
         </div>

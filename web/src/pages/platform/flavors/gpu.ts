@@ -7,7 +7,16 @@ export type Gpu = NonNullable<Flavor['gpu']>;
 export const SIZES = ['none', 'whole', 'memory', 'fraction', 'profile'] as const;
 export type Size = (typeof SIZES)[number];
 
-export const sizeOf = (gpu: Flavor['gpu']): Size => (!gpu ? 'none' : gpu.memory_mib != null ? 'memory' : gpu.fraction_milli != null ? 'fraction' : gpu.profile != null ? 'profile' : 'whole');
+export const sizeOf = (gpu: Flavor['gpu']): Size =>
+  !gpu
+    ? 'none'
+    : gpu.memory_mib != null
+      ? 'memory'
+      : gpu.fraction_milli != null
+        ? 'fraction'
+        : gpu.profile != null
+          ? 'profile'
+          : 'whole';
 
 /** 2 whole, 1 × 8 GiB, 1 × 25 %, 1 × 1g.10gb. */
 export function useGpuWords(): (gpu: Flavor['gpu']) => string {
@@ -15,7 +24,13 @@ export function useGpuWords(): (gpu: Flavor['gpu']) => string {
   const { gib } = useAmounts();
   return (gpu) => {
     if (!gpu) return '';
-    const label = { none: '', whole: t('flavors.whole'), memory: gib(gpu.memory_mib ?? 0), fraction: t('flavors.percent', { percent: (gpu.fraction_milli ?? 0) / 10 }), profile: gpu.profile ?? '' }[sizeOf(gpu)];
+    const label = {
+      none: '',
+      whole: t('flavors.whole'),
+      memory: gib(gpu.memory_mib ?? 0),
+      fraction: t('flavors.percent', { percent: (gpu.fraction_milli ?? 0) / 10 }),
+      profile: gpu.profile ?? '',
+    }[sizeOf(gpu)];
     return t('zones.times', { times: gpu.count, label });
   };
 }

@@ -12,7 +12,8 @@ export function FlavorChoice({ organisation }: { organisation: string | undefine
   const needs = useNeedsWords();
   const lackOf = useFlavorLack();
   const flavors = useQuery(usableFlavorsQuery(organisation));
-  if (flavors.error) return <ErrorState error={flavors.error} what={t('launch.byFlavor')} onRetry={() => void flavors.refetch()} />;
+  if (flavors.error)
+    return <ErrorState error={flavors.error} what={t('launch.byFlavor')} onRetry={() => void flavors.refetch()} />;
   if (!flavors.data) return <SkeletonRows rows={4} height={48} />;
   if (flavors.data.length === 0) return <p className="teach text-2">{t('launch.noFlavor')}</p>;
   return (

@@ -21,7 +21,12 @@ export function LaunchDetails({ values }: { values: Values }) {
       <Copies values={values} />
       <Python values={values} />
       <Fold title={t('launch.parameters')} summary={named(values.given) || t('launch.none')}>
-        <PairList name="given" title={t('launch.parameters')} hint={t('launch.parametersHint')} add={t('launch.addParameter')} />
+        <PairList
+          name="given"
+          title={t('launch.parameters')}
+          hint={t('launch.parametersHint')}
+          add={t('launch.addParameter')}
+        />
       </Fold>
       <Fold title={t('launch.variables')} summary={named(values.variables) || t('launch.none')}>
         <PairList name="variables" title={t('launch.variables')} add={t('launch.addVariable')} />
@@ -48,8 +53,18 @@ function Copies({ values }: { values: Values }) {
         <Form.Item name="replicas" label={t('launch.replicas')} extra={t('launch.replicasHint')}>
           <InputNumber min={1} max={1000} precision={0} />
         </Form.Item>
-        <Form.Item name="launch" label={t('launch.how')} extra={values.launch === 'torchrun' ? t('launch.torchrunHint') : t('launch.plainHint')}>
-          <Segmented<string> options={[{ value: 'plain', label: t('launch.plain') }, { value: 'torchrun', label: t('launch.torchrun') }]} aria-label={t('launch.how')} />
+        <Form.Item
+          name="launch"
+          label={t('launch.how')}
+          extra={values.launch === 'torchrun' ? t('launch.torchrunHint') : t('launch.plainHint')}
+        >
+          <Segmented<string>
+            options={[
+              { value: 'plain', label: t('launch.plain') },
+              { value: 'torchrun', label: t('launch.torchrun') },
+            ]}
+            aria-label={t('launch.how')}
+          />
         </Form.Item>
       </div>
     </Fold>
@@ -59,7 +74,11 @@ function Copies({ values }: { values: Values }) {
 /** What the command finds around it. */
 function Python({ values }: { values: Values }) {
   const { t } = useTranslation();
-  const parts = [values.runtime ?? t('launch.systemPython'), values.home && t('launch.withHome'), !values.network && t('launch.noNetwork')].filter(Boolean);
+  const parts = [
+    values.runtime ?? t('launch.systemPython'),
+    values.home && t('launch.withHome'),
+    !values.network && t('launch.noNetwork'),
+  ].filter(Boolean);
   return (
     <Fold title={t('launch.surroundings')} summary={parts.join(t('work.comma'))}>
       <RuntimeSelect />
@@ -80,7 +99,8 @@ function Times({ values }: { values: Values }) {
   const parts = [
     limit ? t('launch.limitOf', { limit }) : t('launch.noLimit'),
     values.retries ? t('launch.triedAgain', { count: values.retries }) : t('launch.notAgain'),
-    (values.grace_seconds ?? GRACE_SECONDS) !== GRACE_SECONDS && t('launch.graceOf', { duration: duration(values.grace_seconds ?? 0) }),
+    (values.grace_seconds ?? GRACE_SECONDS) !== GRACE_SECONDS &&
+      t('launch.graceOf', { duration: duration(values.grace_seconds ?? 0) }),
   ].filter(Boolean);
   return (
     <Fold title={t('launch.times')} summary={parts.join(t('work.comma'))}>
@@ -121,9 +141,17 @@ function Share({ values }: { values: Values }) {
       )}
       {may('zones.read') && <PoolSelect values={values} />}
       <Form.Item name="priority" label={t('queues.priority')} extra={t('launch.priorityHint')}>
-        <Select allowClear placeholder={t('launch.priorityOwn', { priority: me.priority })} options={Array.from({ length: me.priority }, (_, index) => ({ value: index + 1, label: String(index + 1) }))} />
+        <Select
+          allowClear
+          placeholder={t('launch.priorityOwn', { priority: me.priority })}
+          options={Array.from({ length: me.priority }, (_, index) => ({ value: index + 1, label: String(index + 1) }))}
+        />
       </Form.Item>
-      <Form.Item name="preemptible" valuePropName="checked" extra={values.preemptible ? undefined : t('launch.staysHint')}>
+      <Form.Item
+        name="preemptible"
+        valuePropName="checked"
+        extra={values.preemptible ? undefined : t('launch.staysHint')}
+      >
         <Checkbox>{t('launch.preemptible')}</Checkbox>
       </Form.Item>
     </Fold>

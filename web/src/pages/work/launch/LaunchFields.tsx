@@ -24,9 +24,21 @@ export function LaunchFields({ values }: { values: Values }) {
         name="command"
         label={t('launch.command')}
         extra={values.simulated ? t('launch.simulatedCommandHint') : t('launch.commandHint')}
-        rules={[...(values.simulated ? [] : [needed(t('launch.command'))]), { validator: (_, text: string | undefined) => (shellWords(text ?? '') === null ? Promise.reject(new Error(t('launch.quotes'))) : Promise.resolve()) }]}
+        rules={[
+          ...(values.simulated ? [] : [needed(t('launch.command'))]),
+          {
+            validator: (_, text: string | undefined) =>
+              shellWords(text ?? '') === null ? Promise.reject(new Error(t('launch.quotes'))) : Promise.resolve(),
+          },
+        ]}
       >
-        <Input.TextArea className="mono" autoSize={{ minRows: 2, maxRows: 10 }} placeholder={EXAMPLE} spellCheck={false} autoCapitalize="none" />
+        <Input.TextArea
+          className="mono"
+          autoSize={{ minRows: 2, maxRows: 10 }}
+          placeholder={EXAMPLE}
+          spellCheck={false}
+          autoCapitalize="none"
+        />
       </Form.Item>
       {!values.simulated && (
         <Form.Item name="files" label={t('launch.files')} extra={t('launch.filesHint')}>
@@ -35,7 +47,13 @@ export function LaunchFields({ values }: { values: Values }) {
       )}
       <ZoneFields values={values} />
       <Form.Item name="by" label={t('launch.measure')}>
-        <Segmented<string> options={[{ value: 'flavor', label: t('launch.byFlavor'), disabled: !may('flavors.read') }, { value: 'numbers', label: t('launch.byNumbers') }]} aria-label={t('launch.measure')} />
+        <Segmented<string>
+          options={[
+            { value: 'flavor', label: t('launch.byFlavor'), disabled: !may('flavors.read') },
+            { value: 'numbers', label: t('launch.byNumbers') },
+          ]}
+          aria-label={t('launch.measure')}
+        />
       </Form.Item>
       {values.by === 'flavor' ? <FlavorChoice organisation={values.organisation_id} /> : <Numbers gpu={values.gpu} />}
       <LaunchDetails values={values} />
@@ -58,7 +76,14 @@ function Numbers({ gpu }: { gpu: Values['gpu'] }) {
       </div>
       <div className="number-fields">
         <Form.Item name="gpu" label={t('launch.gpu')}>
-          <Segmented<string> options={[{ value: 'none', label: t('launch.gpuNone') }, { value: 'slice', label: t('launch.gpuSlice') }, { value: 'whole', label: t('launch.gpuWhole') }]} aria-label={t('launch.gpu')} />
+          <Segmented<string>
+            options={[
+              { value: 'none', label: t('launch.gpuNone') },
+              { value: 'slice', label: t('launch.gpuSlice') },
+              { value: 'whole', label: t('launch.gpuWhole') },
+            ]}
+            aria-label={t('launch.gpu')}
+          />
         </Form.Item>
         {gpu !== 'none' && (
           <Form.Item name={['resources', 'gpu', 'count']} label={t('launch.gpuCount')}>
@@ -67,16 +92,29 @@ function Numbers({ gpu }: { gpu: Values['gpu'] }) {
         )}
         {gpu === 'slice' && (
           <>
-            <Form.Item name={['resources', 'gpu', 'memory_mib']} label={t('launch.gpuMemory')} extra={t('launch.gpuMemoryHint')}>
+            <Form.Item
+              name={['resources', 'gpu', 'memory_mib']}
+              label={t('launch.gpuMemory')}
+              extra={t('launch.gpuMemoryHint')}
+            >
               <Input maxLength={20} autoComplete="off" />
             </Form.Item>
-            <Form.Item name={['resources', 'gpu', 'compute_percent']} label={t('launch.gpuCompute')} extra={t('launch.gpuComputeHint')}>
+            <Form.Item
+              name={['resources', 'gpu', 'compute_percent']}
+              label={t('launch.gpuCompute')}
+              extra={t('launch.gpuComputeHint')}
+            >
               <InputNumber min={0} max={100} precision={0} />
             </Form.Item>
           </>
         )}
         {gpu !== 'none' && (
-          <Form.Item name={['resources', 'gpu', 'models']} label={t('flavors.models')} extra={t('flavors.modelsHint')} className="wide-field">
+          <Form.Item
+            name={['resources', 'gpu', 'models']}
+            label={t('flavors.models')}
+            extra={t('flavors.modelsHint')}
+            className="wide-field"
+          >
             <Select mode="tags" open={false} suffixIcon={null} aria-label={t('flavors.models')} />
           </Form.Item>
         )}

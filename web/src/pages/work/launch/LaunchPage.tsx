@@ -39,11 +39,21 @@ export default function LaunchPage() {
   if (loading || flavors.isLoading || (like && !model.data)) {
     return (
       <Page title={t('menu.launchTraining')} crumbs={[{ title: t('menu.training'), to: '/training' }]}>
-        {model.error ? <ErrorState error={model.error} onRetry={() => void model.refetch()} /> : <SkeletonRows rows={8} />}
+        {model.error ? (
+          <ErrorState error={model.error} onRetry={() => void model.refetch()} />
+        ) : (
+          <SkeletonRows rows={8} />
+        )}
       </Page>
     );
   }
-  return <Launch initial={model.data ? valuesLike(model.data.spec) : { ...usual, organisation_id: home, flavor: flavors.data?.[0]?.name }} />;
+  return (
+    <Launch
+      initial={
+        model.data ? valuesLike(model.data.spec) : { ...usual, organisation_id: home, flavor: flavors.data?.[0]?.name }
+      }
+    />
+  );
 }
 
 function Launch({ initial }: { initial: Values }) {
@@ -65,7 +75,12 @@ function Launch({ initial }: { initial: Values }) {
       const verdict = await probe.ask();
       if (verdict?.result === 'never' && !(await never.confirmed(verdict))) return null;
       const upload_id = given.files && !simulated ? await send(given.files) : values.upload_id;
-      return body(client.POST('/api/v1/training', { params: { header: idempotencyKey() }, body: documentOf({ ...values, ...given, simulation: values.simulation, upload_id }) }));
+      return body(
+        client.POST('/api/v1/training', {
+          params: { header: idempotencyKey() },
+          body: documentOf({ ...values, ...given, simulation: values.simulation, upload_id }),
+        }),
+      );
     },
     (made) => {
       if (!made) return;
@@ -80,7 +95,11 @@ function Launch({ initial }: { initial: Values }) {
     <Page
       title={t('menu.launchTraining')}
       crumbs={[{ title: t('menu.training'), to: '/training' }]}
-      actions={<Button type="primary" htmlType="submit" form="launch" disabled={busy}>{t('launch.submit')}</Button>}
+      actions={
+        <Button type="primary" htmlType="submit" form="launch" disabled={busy}>
+          {t('launch.submit')}
+        </Button>
+      }
       answer={<VerdictLine probe={probe} />}
       rail={
         <Section title={t('launch.asCode')}>
@@ -98,7 +117,14 @@ function Launch({ initial }: { initial: Values }) {
         initialValues={initial}
         aria-label={t('menu.launchTraining')}
         onFinish={submit}
-        onValuesChange={(_, all: Values) => setValues((before) => ({ ...before, ...all, resources: { ...before.resources, ...all.resources }, simulation: { ...before.simulation, ...all.simulation } }))}
+        onValuesChange={(_, all: Values) =>
+          setValues((before) => ({
+            ...before,
+            ...all,
+            resources: { ...before.resources, ...all.resources },
+            simulation: { ...before.simulation, ...all.simulation },
+          }))
+        }
         scrollToFirstError
       >
         {error !== null && <ProblemNotice error={error} />}
@@ -115,7 +141,11 @@ const launched = (made: unknown): boolean => made !== null;
 async function send(files: Entry[]): Promise<string> {
   const archive = tarOf(files);
   // The types know of JSON bodies only.
-  const given = { body: archive as never, bodySerializer: () => archive, headers: { 'Content-Type': 'application/x-tar' } };
+  const given = {
+    body: archive as never,
+    bodySerializer: () => archive,
+    headers: { 'Content-Type': 'application/x-tar' },
+  };
   const upload = await body(client.POST('/api/v1/uploads', given));
   return upload.id;
 }

@@ -14,7 +14,12 @@ export function PoolSelect({ values }: { values: Pick<Values, 'zone' | 'simulate
   if (names.length < 2) return null;
   return (
     <Form.Item name="pools" label={t('zones.pools')} extra={t('launch.poolsHint')}>
-      <Select mode="multiple" allowClear placeholder={t('launch.anyPool')} options={names.map((name) => ({ value: name, label: name }))} />
+      <Select
+        mode="multiple"
+        allowClear
+        placeholder={t('launch.anyPool')}
+        options={names.map((name) => ({ value: name, label: name }))}
+      />
     </Form.Item>
   );
 }

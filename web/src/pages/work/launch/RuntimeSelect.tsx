@@ -12,10 +12,22 @@ export function RuntimeSelect() {
   const options = (data?.items ?? []).map((runtime) => {
     const label = labelOf(runtime);
     const ready = runtime.state === 'ready';
-    return { value: label, label: ready ? label : `${label}${t('work.comma')}${t(`runtimes.state.${runtime.state}`)}`, disabled: !ready };
+    return {
+      value: label,
+      label: ready ? label : `${label}${t('work.comma')}${t(`runtimes.state.${runtime.state}`)}`,
+      disabled: !ready,
+    };
   });
   return (
-    <Form.Item name="runtime" label={t('runtimes.runtime')} extra={<Link to={'/runtimes'} search={{}} target="_blank">{t('menu.runtimes')}</Link>}>
+    <Form.Item
+      name="runtime"
+      label={t('runtimes.runtime')}
+      extra={
+        <Link to={'/runtimes'} search={{}} target="_blank">
+          {t('menu.runtimes')}
+        </Link>
+      }
+    >
       <Select allowClear placeholder={t('launch.systemPython')} options={options} />
     </Form.Item>
   );

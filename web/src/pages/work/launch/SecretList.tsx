@@ -11,7 +11,10 @@ export function SecretList() {
   const { data } = useQuery(secretsQuery);
   const hint = (
     <>
-      {data?.length === 0 ? t('launch.noSecrets') : t('launch.secretsHint')} <Link to={'/secrets'} search={{}} target="_blank">{t('menu.secrets')}</Link>
+      {data?.length === 0 ? t('launch.noSecrets') : t('launch.secretsHint')}{' '}
+      <Link to={'/secrets'} search={{}} target="_blank">
+        {t('menu.secrets')}
+      </Link>
     </>
   );
   return (
@@ -20,7 +23,13 @@ export function SecretList() {
       title={t('menu.secrets')}
       hint={hint}
       add={t('launch.addSecret')}
-      value={(label) => <Select aria-label={label} placeholder={t('launch.chooseSecret')} options={(data ?? []).map(({ name }) => ({ value: name, label: name }))} />}
+      value={(label) => (
+        <Select
+          aria-label={label}
+          placeholder={t('launch.chooseSecret')}
+          options={(data ?? []).map(({ name }) => ({ value: name, label: name }))}
+        />
+      )}
     />
   );
 }

@@ -34,32 +34,53 @@ export function VerdictLine({ probe }: { probe: Probe }) {
   function secondLine(): string {
     if (!verdict) return '';
     const zone = several && whyZone(verdict);
-    if (verdict.result === 'fits') return sentences([zone, verdict.takes_from.length > 0 && t('launch.fitsTakes', { names: verdict.takes_from.join(t('people.comma')) })]);
+    if (verdict.result === 'fits')
+      return sentences([
+        zone,
+        verdict.takes_from.length > 0 && t('launch.fitsTakes', { names: verdict.takes_from.join(t('people.comma')) }),
+      ]);
     const queue = verdict.in_queue;
-    const checks = words.checks(verdict).map(({ nodes, what }) => `${nodes}${t('work.comma')}${what}${t('launch.stop')}`);
-    return sentences([zone, words.when(verdict), queue && `${t('why.inQueue', { number: queue.number, total: queue.of })}${t('launch.stop')}`, ...checks]);
+    const checks = words
+      .checks(verdict)
+      .map(({ nodes, what }) => `${nodes}${t('work.comma')}${what}${t('launch.stop')}`);
+    return sentences([
+      zone,
+      words.when(verdict),
+      queue && `${t('why.inQueue', { number: queue.number, total: queue.of })}${t('launch.stop')}`,
+      ...checks,
+    ]);
   }
 
-  const says = (one: ZoneVerdict): string => sentences([words.sentence(one), one.starts_at && t('why.startsAt', { time: moment(one.starts_at) })]);
+  const says = (one: ZoneVerdict): string =>
+    sentences([words.sentence(one), one.starts_at && t('why.startsAt', { time: moment(one.starts_at) })]);
   const zones = verdict && !error && verdict.zones && verdict.zones.length > 1 ? verdict.zones : [];
   const helps = verdict && !error && verdict.result !== 'fits' ? words.helps(verdict) : [];
   return (
     <div className={`launch-verdict${old ? ' old' : ''}`} aria-live="polite" aria-busy={old}>
-      <span className={`chip ${said.look?.tone ?? 'grey'}`}>{said.look ? <Glyph name={said.look.glyph} size={18} /> : <Glyph name="draft" size={18} />}</span>
+      <span className={`chip ${said.look?.tone ?? 'grey'}`}>
+        {said.look ? <Glyph name={said.look.glyph} size={18} /> : <Glyph name="draft" size={18} />}
+      </span>
       <div>
         <p className="answer">{said.first}</p>
         <p className="answer-detail">{said.second || '\u00a0'}</p>
         {zones.length > 0 && (
           <ul className="verdict-zones small text-2" aria-label={t('launch.everyZone')}>
             {zones.map((one) => (
-              <li key={one.zone_id}><span className={`chip ${looks[one.result].tone}`}><Glyph name={looks[one.result].glyph} size={12} /></span><span>{t('launch.zoneSays', { zone: one.zone_name, sentence: says(one) })}</span></li>
+              <li key={one.zone_id}>
+                <span className={`chip ${looks[one.result].tone}`}>
+                  <Glyph name={looks[one.result].glyph} size={12} />
+                </span>
+                <span>{t('launch.zoneSays', { zone: one.zone_name, sentence: says(one) })}</span>
+              </li>
             ))}
           </ul>
         )}
         {helps.length > 0 && (
           <ul className="verdict-helps small text-2" aria-label={t('why.helps')}>
             {helps.slice(0, 3).map((help) => (
-              <li key={help}><Glyph name="tick" size={12} /> {help}</li>
+              <li key={help}>
+                <Glyph name="tick" size={12} /> {help}
+              </li>
             ))}
           </ul>
         )}
@@ -71,5 +92,6 @@ export function VerdictLine({ probe }: { probe: Probe }) {
 /** Which zone it would go to, and why there. */
 function useWhyZone(): (verdict: Verdict) => string | undefined {
   const { t } = useTranslation();
-  return ({ zone_name: zone, zone_reason: reason }) => (zone && isChoice(reason) ? t(`launch.chosenZone.${reason}`, { zone }) : undefined);
+  return ({ zone_name: zone, zone_reason: reason }) =>
+    zone && isChoice(reason) ? t(`launch.chosenZone.${reason}`, { zone }) : undefined;
 }

@@ -12,18 +12,31 @@ export function ZoneFields({ values }: { values: Values }) {
   const options = [
     { value: ANY, label: t('launch.anyZone') },
     ...zones.map((one) => ({ value: one.name, label: words(one) })),
-    ...(simulated.length > 1 || values.zone === ANY_SIMULATED ? [{ value: ANY_SIMULATED, label: t('launch.anySimulated') }] : []),
+    ...(simulated.length > 1 || values.zone === ANY_SIMULATED
+      ? [{ value: ANY_SIMULATED, label: t('launch.anySimulated') }]
+      : []),
   ];
   return (
     <>
       {(several || values.zone !== ANY) && (
-        <Form.Item name="zone" label={t('launch.zone')} extra={values.simulated ? t('launch.simulatedHint') : values.zone === ANY ? t('launch.zoneHint') : undefined}>
+        <Form.Item
+          name="zone"
+          label={t('launch.zone')}
+          extra={values.simulated ? t('launch.simulatedHint') : values.zone === ANY ? t('launch.zoneHint') : undefined}
+        >
           <Select options={options} />
         </Form.Item>
       )}
       {values.simulated && (
         <div className="number-fields">
-          <Form.Item name={['simulation', 'duration']} label={t('launch.simulatedFor')} extra={t('launch.simulatedForHint')} rules={[{ required: true, whitespace: true, message: t('form.needed', { field: t('launch.simulatedFor') }) }]}>
+          <Form.Item
+            name={['simulation', 'duration']}
+            label={t('launch.simulatedFor')}
+            extra={t('launch.simulatedForHint')}
+            rules={[
+              { required: true, whitespace: true, message: t('form.needed', { field: t('launch.simulatedFor') }) },
+            ]}
+          >
             <Input maxLength={20} autoComplete="off" />
           </Form.Item>
           <Form.Item name={['simulation', 'exit_code']} label={t('launch.endsWith')} extra={t('launch.endsWithHint')}>

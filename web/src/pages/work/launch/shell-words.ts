@@ -29,4 +29,5 @@ export function shellWords(line: string): string[] | null {
 }
 
 /** A word as a shell takes it for exactly this. */
-export const shellQuoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+export const shellQuoted = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

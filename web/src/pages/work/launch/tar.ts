@@ -47,6 +47,12 @@ function header(name: string, size: number, type: '0' | 'x'): Uint8Array<ArrayBu
   put(' '.repeat(8), 148);
   put(type, 156);
   put('ustar\u000000', 257);
-  put(`${octal(block.reduce((sum, byte) => sum + byte, 0), 6)} `, 148);
+  put(
+    `${octal(
+      block.reduce((sum, byte) => sum + byte, 0),
+      6,
+    )} `,
+    148,
+  );
   return block;
 }

@@ -18,7 +18,14 @@ export function useNeverConfirm() {
     <ConfirmByName
       open={asked !== null}
       title={t('launch.neverTitle')}
-      text={asked && <><p>{words.sentence(asked.verdict)}</p><p>{t('why.looksAgain')}</p></>}
+      text={
+        asked && (
+          <>
+            <p>{words.sentence(asked.verdict)}</p>
+            <p>{t('why.looksAgain')}</p>
+          </>
+        )
+      }
       action={t('launch.anyway')}
       keep={t('launch.back')}
       onConfirm={() => Promise.resolve(asked?.answer(true))}

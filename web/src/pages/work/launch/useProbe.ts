@@ -20,7 +20,8 @@ export interface Probe {
 const probeQuery = (asked: string) =>
   queryOptions({
     queryKey: [...keys.workloads, 'probe', asked],
-    queryFn: ({ signal }) => body(client.POST('/api/v1/training/probe', { body: JSON.parse(asked) as Document, signal })),
+    queryFn: ({ signal }) =>
+      body(client.POST('/api/v1/training/probe', { body: JSON.parse(asked) as Document, signal })),
     retry: false,
   });
 
@@ -52,5 +53,10 @@ export function useProbe(document: Document): Probe {
       throw problem;
     }
   };
-  return { verdict: complete ? data : undefined, error: complete ? error : null, old: isPlaceholderData || settled !== asked, ask };
+  return {
+    verdict: complete ? data : undefined,
+    error: complete ? error : null,
+    old: isPlaceholderData || settled !== asked,
+    ask,
+  };
 }

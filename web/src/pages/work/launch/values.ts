@@ -15,7 +15,11 @@ export interface Values {
   by: 'flavor' | 'numbers';
   flavor?: string;
   gpu: 'none' | 'whole' | 'slice';
-  resources?: { cpu?: string; memory?: string; gpu?: { count?: number; memory_mib?: string; compute_percent?: number | null; models?: string[] } };
+  resources?: {
+    cpu?: string;
+    memory?: string;
+    gpu?: { count?: number; memory_mib?: string; compute_percent?: number | null; models?: string[] };
+  };
   replicas?: number | null;
   command?: string;
   variables?: Pair[];
@@ -53,10 +57,15 @@ export const ANY = '';
 export const ANY_SIMULATED = ' ';
 
 /** Whether work that is given this zone is simulated. */
-export const isSimulated = (zone: string, zones: readonly Pick<Zone, 'name' | 'simulated'>[]): boolean => zone === ANY_SIMULATED || zones.some((one) => one.name === zone && one.simulated);
+export const isSimulated = (zone: string, zones: readonly Pick<Zone, 'name' | 'simulated'>[]): boolean =>
+  zone === ANY_SIMULATED || zones.some((one) => one.name === zone && one.simulated);
 
 /** The pools that may be asked for: those of the zone, or of every zone that Corral chooses from. */
-export function poolNames(pools: readonly Pick<Pool, 'name' | 'zone_id'>[], zones: readonly Pick<Zone, 'id' | 'name' | 'simulated'>[], { zone, simulated }: Pick<Values, 'zone' | 'simulated'>): string[] {
+export function poolNames(
+  pools: readonly Pick<Pool, 'name' | 'zone_id'>[],
+  zones: readonly Pick<Zone, 'id' | 'name' | 'simulated'>[],
+  { zone, simulated }: Pick<Values, 'zone' | 'simulated'>,
+): string[] {
   const named = zones.find((one) => one.name === zone);
   const open = new Set((named ? [named] : zones.filter((one) => one.simulated === simulated)).map((one) => one.id));
   return [...new Set(pools.filter((one) => open.has(one.zone_id)).map((one) => one.name))];
@@ -79,7 +88,10 @@ export const usual: Values = {
   network: true,
 };
 
-export const pairs = (list: Pair[] | undefined): Record<string, string> => Object.fromEntries((list ?? []).filter((one) => one?.name?.trim()).map((one) => [one.name?.trim() ?? '', one.value ?? '']));
+export const pairs = (list: Pair[] | undefined): Record<string, string> =>
+  Object.fromEntries(
+    (list ?? []).filter((one) => one?.name?.trim()).map((one) => [one.name?.trim() ?? '', one.value ?? '']),
+  );
 
 /** A parameter is what it looks like: 0.1 is a number, true a truth, the rest text. */
 function typed(text: string): string | number | boolean {
@@ -107,12 +119,22 @@ function resourcesOf(values: Values) {
     ...(gpu === 'slice' && compute_percent ? { compute_percent } : {}),
     ...(models && models.length > 0 ? { models } : {}),
   };
-  return { cpu: coresOf(resources.cpu?.trim() || '1'), memory: resources.memory?.trim() || '2Gi', ...(gpu === 'none' ? {} : { gpu: devices }) };
+  return {
+    cpu: coresOf(resources.cpu?.trim() || '1'),
+    memory: resources.memory?.trim() || '2Gi',
+    ...(gpu === 'none' ? {} : { gpu: devices }),
+  };
 }
 
 function simulationOf({ duration, exit_code, usage }: NonNullable<Values['simulation']>) {
-  const said = Object.entries(usage ?? {}).filter(([name, value]) => value !== null && !(name === 'gpu_percent' && value === 100));
-  return { duration: duration?.trim() ?? '', ...(exit_code ? { exit_code } : {}), ...(said.length > 0 ? { usage: Object.fromEntries(said) as Usage } : {}) };
+  const said = Object.entries(usage ?? {}).filter(
+    ([name, value]) => value !== null && !(name === 'gpu_percent' && value === 100),
+  );
+  return {
+    duration: duration?.trim() ?? '',
+    ...(exit_code ? { exit_code } : {}),
+    ...(said.length > 0 ? { usage: Object.fromEntries(said) as Usage } : {}),
+  };
 }
 
 /** Nothing runs in a simulated zone, so work there may have no command; a document needs one. */
@@ -123,7 +145,9 @@ const wordsOf = (values: Values): string[] => {
 
 /** The document that the form stands for; what was left as it usually is, is left out. */
 export function documentOf(values: Values): Document {
-  const parameters = Object.fromEntries(Object.entries(pairs(values.given)).map(([name, value]) => [name, typed(value)]));
+  const parameters = Object.fromEntries(
+    Object.entries(pairs(values.given)).map(([name, value]) => [name, typed(value)]),
+  );
   const environment = pairs(values.variables);
   const secrets = Object.fromEntries(Object.entries(pairs(values.hidden)).filter(([, secret]) => secret));
   const document = {
@@ -144,7 +168,9 @@ export function documentOf(values: Values): Document {
     ...(values.launch === 'torchrun' ? { launch: 'torchrun' as const } : {}),
     ...(values.pools && values.pools.length > 0 ? { pools: values.pools } : {}),
     ...(values.priority ? { priority: values.priority } : {}),
-    ...((values.grace_seconds ?? GRACE_SECONDS) === GRACE_SECONDS ? {} : { grace_seconds: values.grace_seconds ?? GRACE_SECONDS }),
+    ...((values.grace_seconds ?? GRACE_SECONDS) === GRACE_SECONDS
+      ? {}
+      : { grace_seconds: values.grace_seconds ?? GRACE_SECONDS }),
     ...(values.time_limit_seconds?.trim() ? { time_limit_seconds: values.time_limit_seconds.trim() } : {}),
     ...(values.upload_id && !values.simulated ? { upload_id: values.upload_id } : {}),
     ...(values.retries ? { retries: values.retries } : {}),
@@ -158,10 +184,21 @@ export function documentOf(values: Values): Document {
 export function commandOf(values: Values, organisationName: string | undefined): string {
   const document = documentOf(values);
   const { cpu, memory, gpu } = resourcesOf(values);
-  const beyond = document.preemptible === false || document.pools !== undefined || document.grace_seconds !== undefined || (document.simulation && Object.keys(document.simulation).length > 1) || (values.by === 'numbers' && gpu !== undefined && 'compute_percent' in gpu);
+  const beyond =
+    document.preemptible === false ||
+    document.pools !== undefined ||
+    document.grace_seconds !== undefined ||
+    (document.simulation && Object.keys(document.simulation).length > 1) ||
+    (values.by === 'numbers' && gpu !== undefined && 'compute_percent' in gpu);
   if (beyond) return 'corral apply -f work.yaml';
-  const asked = gpu && (values.gpu === 'slice' ? `${gpu.count > 1 ? `${gpu.count}x` : ''}${sliceText(values)}` : String(gpu.count));
-  const numbers = [asked && `--gpu ${shellQuoted(asked)}`, ...(gpu?.models ?? []).map((model) => `--gpu-model ${shellQuoted(model)}`), `--cpu ${shellQuoted(String(cpu))}`, `--memory ${shellQuoted(memory)}`];
+  const asked =
+    gpu && (values.gpu === 'slice' ? `${gpu.count > 1 ? `${gpu.count}x` : ''}${sliceText(values)}` : String(gpu.count));
+  const numbers = [
+    asked && `--gpu ${shellQuoted(asked)}`,
+    ...(gpu?.models ?? []).map((model) => `--gpu-model ${shellQuoted(model)}`),
+    `--cpu ${shellQuoted(String(cpu))}`,
+    `--memory ${shellQuoted(memory)}`,
+  ];
   const words = wordsOf(values);
   const options = [
     values.name?.trim() && `--name ${shellQuoted(values.name.trim())}`,
@@ -172,7 +209,9 @@ export function commandOf(values: Values, organisationName: string | undefined):
     (values.replicas ?? 1) > 1 && `--replicas ${values.replicas}`,
     ...Object.entries(pairs(values.variables)).map(([name, value]) => `--env ${shellQuoted(`${name}=${value}`)}`),
     ...Object.entries(pairs(values.given)).map(([name, value]) => `--param ${shellQuoted(`${name}=${value}`)}`),
-    ...Object.entries(document.secrets ?? {}).map(([variable, secret]) => `--secret ${shellQuoted(`${variable}=${secret}`)}`),
+    ...Object.entries(document.secrets ?? {}).map(
+      ([variable, secret]) => `--secret ${shellQuoted(`${variable}=${secret}`)}`,
+    ),
     values.runtime && `--runtime ${shellQuoted(values.runtime)}`,
     values.launch === 'torchrun' && '--launch torchrun',
     values.home && '--home',
@@ -182,7 +221,11 @@ export function commandOf(values: Values, organisationName: string | undefined):
     values.retries && `--retries ${values.retries}`,
     !values.simulated && !values.files && !values.upload_id && '--no-upload',
   ].filter(Boolean);
-  return ['corral run', ...options.map((option) => `  ${option}`), `  -- ${words.map(shellQuoted).join(' ') || '…'}`].join(' \\\n');
+  return [
+    'corral run',
+    ...options.map((option) => `  ${option}`),
+    `  -- ${words.map(shellQuoted).join(' ') || '…'}`,
+  ].join(' \\\n');
 }
 
 /** The form as it would be for work that is there already. */
@@ -190,7 +233,8 @@ export function valuesLike(spec: Record<string, unknown>): Values {
   const document = spec as unknown as Document;
   // What is stored says it all: no short forms.
   const gpu = document.resources?.gpu as Exclude<NonNullable<Document['resources']>['gpu'], string | number>;
-  const listed = (map: Record<string, unknown> | undefined): Pair[] => Object.entries(map ?? {}).map(([name, value]) => ({ name, value: String(value) }));
+  const listed = (map: Record<string, unknown> | undefined): Pair[] =>
+    Object.entries(map ?? {}).map(([name, value]) => ({ name, value: String(value) }));
   return {
     name: document.name,
     organisation_id: document.organisation_id ?? undefined,
@@ -202,7 +246,11 @@ export function valuesLike(spec: Record<string, unknown>): Values {
       memory: document.resources ? `${document.resources.memory_mib}Mi` : '2Gi',
       gpu: {
         count: gpu?.count ?? 1,
-        memory_mib: gpu?.memory_mib ? `${gpu.memory_mib}Mi` : gpu?.fraction_milli ? String(gpu.fraction_milli / 1000) : (gpu?.profile ?? '8Gi'),
+        memory_mib: gpu?.memory_mib
+          ? `${gpu.memory_mib}Mi`
+          : gpu?.fraction_milli
+            ? String(gpu.fraction_milli / 1000)
+            : (gpu?.profile ?? '8Gi'),
         compute_percent: gpu?.compute_percent || undefined,
         models: gpu?.models ?? [],
       },
@@ -220,7 +268,9 @@ export function valuesLike(spec: Record<string, unknown>): Values {
     pools: document.pools ?? [],
     zone: document.zone ?? (document.simulation ? ANY_SIMULATED : ANY),
     simulated: Boolean(document.simulation),
-    simulation: document.simulation ? { ...document.simulation, duration: `${document.simulation.duration}s` } : usual.simulation,
+    simulation: document.simulation
+      ? { ...document.simulation, duration: `${document.simulation.duration}s` }
+      : usual.simulation,
     launch: document.launch ?? 'plain',
     runtime: document.runtime ?? undefined,
     home: document.home ?? false,

@@ -16,7 +16,13 @@ export function TeachRunning() {
       title={t('work.empty.title')}
       text={t('work.empty.text')}
       command="corral run --gpu 8Gi train.py"
-      actions={may('workloads.run') && <Link to="/training/launch"><Button>{t('work.launch')}</Button></Link>}
+      actions={
+        may('workloads.run') && (
+          <Link to="/training/launch">
+            <Button>{t('work.launch')}</Button>
+          </Link>
+        )
+      }
     />
   );
 }
@@ -27,7 +33,13 @@ export function NothingMatches({ kinds }: { kinds: boolean }) {
   const [url, change] = useUrlState();
   const { organisation, look } = useLookingAt();
   const one = states.find((state) => state === url.state);
-  const stateWord = one ? t(`state.${one}`) : url.state === 'over' ? t('work.over') : url.state === 'notOver' ? t('work.notOver') : undefined;
+  const stateWord = one
+    ? t(`state.${one}`)
+    : url.state === 'over'
+      ? t('work.over')
+      : url.state === 'notOver'
+        ? t('work.notOver')
+        : undefined;
   const set = [
     url.search && { key: 'search' as const, word: `“${url.search}”`, drop: () => change({ search: undefined }) },
     stateWord && { key: 'state' as const, word: stateWord, drop: () => change({ state: undefined }) },
@@ -46,9 +58,15 @@ export function NothingMatches({ kinds }: { kinds: boolean }) {
       actions={
         <>
           {set.map(({ key, drop }) => (
-            <Button key={key} onClick={drop}>{t(`work.drop.${key}`)}</Button>
+            <Button key={key} onClick={drop}>
+              {t(`work.drop.${key}`)}
+            </Button>
           ))}
-          {set.length > 1 && <Button type="text" onClick={all}>{t('work.clearAll')}</Button>}
+          {set.length > 1 && (
+            <Button type="text" onClick={all}>
+              {t('work.clearAll')}
+            </Button>
+          )}
         </>
       }
     />

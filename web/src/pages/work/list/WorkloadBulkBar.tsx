@@ -35,9 +35,15 @@ export function WorkloadBulkBar({ work, onDone }: { work: readonly Workload[]; o
     setOutcome(null);
     try {
       const names = new Map(work.map((row) => [row.id, row.name]));
-      const acted = await actOn(action, able(action).map((row) => row.id));
+      const acted = await actOn(
+        action,
+        able(action).map((row) => row.id),
+      );
       await queries.invalidateQueries({ queryKey: keys.workloads });
-      const refused = acted.refused.map(({ id, detail, remedy }) => ({ name: names.get(id) ?? id, why: `${detail} ${remedy}` }));
+      const refused = acted.refused.map(({ id, detail, remedy }) => ({
+        name: names.get(id) ?? id,
+        why: `${detail} ${remedy}`,
+      }));
       if (refused.length === 0) onDone();
       else setOutcome({ done: acted.changed.length, refused });
     } catch (error) {
@@ -49,30 +55,47 @@ export function WorkloadBulkBar({ work, onDone }: { work: readonly Workload[]; o
   };
 
   const hit = able(asked ?? 'stop');
-  const names = hit.slice(0, NAMED).map((row) => row.name).join(t('people.comma'));
+  const names = hit
+    .slice(0, NAMED)
+    .map((row) => row.name)
+    .join(t('people.comma'));
   return (
     <>
-      <span className="strong" role="status">{t('work.bulk.chosen', { count: work.length })}</span>
+      <span className="strong" role="status">
+        {t('work.bulk.chosen', { count: work.length })}
+      </span>
       {outcome && (
         <span role="alert" className="danger">
-          {t('work.bulk.done', { number: outcome.done })} {outcome.refused.map((one) => t('work.bulk.refused', one)).join(' ')}
+          {t('work.bulk.done', { number: outcome.done })}{' '}
+          {outcome.refused.map((one) => t('work.bulk.refused', one)).join(' ')}
         </span>
       )}
       <span style={{ flex: 1 }} />
-      <Button type="text" onClick={onDone}>{t('work.bulk.clear')}</Button>
+      <Button type="text" onClick={onDone}>
+        {t('work.bulk.clear')}
+      </Button>
       {offered.map((action) => {
         const count = able(action).length;
         if (count === 0) return null;
         const confirmed = action === 'stop' || action === 'delete';
         return (
-          <Button key={action} danger={confirmed} disabled={busy} onClick={() => (confirmed ? setAsked(action) : void act(action))}>
+          <Button
+            key={action}
+            danger={confirmed}
+            disabled={busy}
+            onClick={() => (confirmed ? setAsked(action) : void act(action))}
+          >
             {t(`work.bulk.${action}`, { number: number(count) })}
           </Button>
         );
       })}
       <ConfirmByName
         open={asked !== null}
-        title={asked === 'delete' ? t('work.bulk.deleteTitle', { count: hit.length }) : t('work.bulk.stopTitle', { count: hit.length })}
+        title={
+          asked === 'delete'
+            ? t('work.bulk.deleteTitle', { count: hit.length })
+            : t('work.bulk.stopTitle', { count: hit.length })
+        }
         text={
           <>
             <p>{hit.length > NAMED ? t('work.bulk.andMore', { names, count: hit.length - NAMED }) : names}</p>

@@ -23,7 +23,10 @@ export function WorkloadFilterBar({ kinds }: { kinds: boolean }) {
         value={url.whose === 'mine' ? 'mine' : ANY}
         onChange={(value) => change({ whose: chosen(value) })}
         popupMatchSelectWidth={false}
-        options={[{ value: ANY, label: t('work.everyone') }, { value: 'mine', label: t('work.mine') }]}
+        options={[
+          { value: ANY, label: t('work.everyone') },
+          { value: 'mine', label: t('work.mine') },
+        ]}
       />
       <Select
         aria-label={t('work.stateFilter')}
@@ -43,7 +46,11 @@ export function WorkloadFilterBar({ kinds }: { kinds: boolean }) {
           value={url.kind ?? ANY}
           onChange={(value) => change({ kind: chosen(value) })}
           popupMatchSelectWidth={false}
-          options={[{ value: ANY, label: t('work.anyKind') }, { value: 'training', label: t('work.kind.training') }, { value: 'runtime', label: t('work.kind.runtime') }]}
+          options={[
+            { value: ANY, label: t('work.anyKind') },
+            { value: 'training', label: t('work.kind.training') },
+            { value: 'runtime', label: t('work.kind.runtime') },
+          ]}
         />
       )}
     </div>
@@ -66,5 +73,16 @@ function SearchField() {
     const timer = setTimeout(() => change({ search: text.trim() || undefined }), SETTLE_MS);
     return () => clearTimeout(timer);
   }, [text, inUrl, change]);
-  return <Input className="find" allowClear prefix={<SearchIcon />} aria-label={t('work.search')} placeholder={t('work.search')} value={text} maxLength={100} onChange={(event) => setText(event.target.value)} />;
+  return (
+    <Input
+      className="find"
+      allowClear
+      prefix={<SearchIcon />}
+      aria-label={t('work.search')}
+      placeholder={t('work.search')}
+      value={text}
+      maxLength={100}
+      onChange={(event) => setText(event.target.value)}
+    />
+  );
 }

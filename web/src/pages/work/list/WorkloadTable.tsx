@@ -32,12 +32,51 @@ export function WorkloadTable({ label, rows, chosen, onChoose, onOpen, empty, mo
   const tight = useTight();
   const columns: TableProps<Workload>['columns'] = [
     { title: t('work.column.state'), key: 'state', width: 116, render: (_, row) => <StatusChip state={row.state} /> },
-    { title: t('work.column.name'), key: 'name', width: tight ? '22%' : '18%', render: (_, row) => <Name row={row} withOwner={tight} /> },
-    ...(tight ? [] : [{ title: t('work.column.owner'), key: 'owner', width: '14%', render: (_: unknown, row: Workload) => <Lines first={row.user.name} second={row.organisation.name} /> }]),
-    { title: t('work.column.needs'), key: 'needs', width: tight ? '17%' : '15%', render: (_, row) => <Lines {...needs(row)} /> },
-    ...(tight ? [] : [{ title: t('work.column.where'), key: 'where', width: several ? '14%' : '10%', ellipsis: true, render: (_: unknown, row: Workload) => <Where row={row} /> }]),
-    { title: t(tight ? 'work.column.whereOrReason' : 'work.column.reason'), key: 'reason', render: (_, row) => (tight && !reason(row) ? <Where row={row} /> : <Why row={row} reason={reason(row)} />) },
-    { title: t('work.column.since'), key: 'since', align: 'right', width: tight ? 92 : 104, render: (_, row) => <Since row={row} /> },
+    {
+      title: t('work.column.name'),
+      key: 'name',
+      width: tight ? '22%' : '18%',
+      render: (_, row) => <Name row={row} withOwner={tight} />,
+    },
+    ...(tight
+      ? []
+      : [
+          {
+            title: t('work.column.owner'),
+            key: 'owner',
+            width: '14%',
+            render: (_: unknown, row: Workload) => <Lines first={row.user.name} second={row.organisation.name} />,
+          },
+        ]),
+    {
+      title: t('work.column.needs'),
+      key: 'needs',
+      width: tight ? '17%' : '15%',
+      render: (_, row) => <Lines {...needs(row)} />,
+    },
+    ...(tight
+      ? []
+      : [
+          {
+            title: t('work.column.where'),
+            key: 'where',
+            width: several ? '14%' : '10%',
+            ellipsis: true,
+            render: (_: unknown, row: Workload) => <Where row={row} />,
+          },
+        ]),
+    {
+      title: t(tight ? 'work.column.whereOrReason' : 'work.column.reason'),
+      key: 'reason',
+      render: (_, row) => (tight && !reason(row) ? <Where row={row} /> : <Why row={row} reason={reason(row)} />),
+    },
+    {
+      title: t('work.column.since'),
+      key: 'since',
+      align: 'right',
+      width: tight ? 92 : 104,
+      render: (_, row) => <Since row={row} />,
+    },
   ];
   return (
     <DataTable<Workload>
@@ -59,8 +98,17 @@ export function WorkloadTable({ label, rows, chosen, onChoose, onOpen, empty, mo
         <div className="phone-work">
           <div className="strong cut">{row.name}</div>
           <StatusChip state={row.state} />
-          <div className="small text-2">{[needs(row).first, ...(several ? [row.zone_name] : []), ...row.nodes, ...(row.simulated ? [t('work.simulated')] : [])].join(' · ')}</div>
-          <div className="small text-2"><Since row={row} /></div>
+          <div className="small text-2">
+            {[
+              needs(row).first,
+              ...(several ? [row.zone_name] : []),
+              ...row.nodes,
+              ...(row.simulated ? [t('work.simulated')] : []),
+            ].join(' · ')}
+          </div>
+          <div className="small text-2">
+            <Since row={row} />
+          </div>
           <div className="small text-2 wide">{reason(row)}</div>
         </div>
       )}
@@ -73,8 +121,12 @@ function Name({ row, withOwner }: { row: Workload; withOwner: boolean }) {
   const kind = useKindWords();
   return (
     <span className="lines">
-      <Link to={`/workloads/${row.id}` as '/'} search={{}} className="cut strong name-link">{row.name}</Link>
-      <span className="small text-3 cut">{withOwner ? `${kind(row.kind)}${t('work.comma')}${row.user.name}` : kind(row.kind)}</span>
+      <Link to={`/workloads/${row.id}` as '/'} search={{}} className="cut strong name-link">
+        {row.name}
+      </Link>
+      <span className="small text-3 cut">
+        {withOwner ? `${kind(row.kind)}${t('work.comma')}${row.user.name}` : kind(row.kind)}
+      </span>
     </span>
   );
 }
@@ -85,8 +137,14 @@ function Why({ row, reason }: { row: Workload; reason: string }) {
   const explained = isExplained(row);
   return (
     <span className="why-cell text-2">
-      <span className="few-lines" title={reason}>{reason}</span>
-      {explained && <Link to={`/workloads/${row.id}` as '/'} search={{}} aria-label={`${t('work.why')} ${row.name}`}>{t('work.why')}</Link>}
+      <span className="few-lines" title={reason}>
+        {reason}
+      </span>
+      {explained && (
+        <Link to={`/workloads/${row.id}` as '/'} search={{}} aria-label={`${t('work.why')} ${row.name}`}>
+          {t('work.why')}
+        </Link>
+      )}
     </span>
   );
 }
@@ -129,6 +187,9 @@ function useRowReason(): (row: Workload) => string {
   const verdictWords = useVerdictWords();
   return (row) => {
     if (['running', 'starting', 'succeeded'].includes(row.state)) return '';
-    return sentences([!(isWaiting(row.state) && asUsual.includes(row.reason.why)) && words(row.reason), row.waits && verdictWords.waiting(row.waits)]);
+    return sentences([
+      !(isWaiting(row.state) && asUsual.includes(row.reason.why)) && words(row.reason),
+      row.waits && verdictWords.waiting(row.waits),
+    ]);
   };
 }

@@ -43,7 +43,13 @@ export function WorkloadsPage({ page, kind }: { page: 'allWorkloads' | 'training
       actions={
         <>
           {!phone && <AsCommand {...commandOf(filters, lookName)} />}
-          {may('workloads.run') && <Link to="/training/launch"><Button type="primary" icon={<PlusIcon />} block>{t('work.launch')}</Button></Link>}
+          {may('workloads.run') && (
+            <Link to="/training/launch">
+              <Button type="primary" icon={<PlusIcon />} block>
+                {t('work.launch')}
+              </Button>
+            </Link>
+          )}
         </>
       }
       foot={!phone && selected.length > 0 && <WorkloadBulkBar work={selected} onDone={() => setChosen([])} />}
@@ -74,14 +80,45 @@ function Answer({ filters, kind }: { filters: WorkloadFilters; /** Of the page. 
   const { data, error } = useQuery(summaryQuery(filters));
   if (error) return null; // The list below says what is wrong.
   if (!data) return <SkeletonAnswer />;
-  const of = (...states: string[]) => states.reduce((sum, state) => sum + ((data.states as Record<string, number>)[state] ?? 0), 0);
-  const counted = (counts: [key: 'running' | 'starting' | 'waiting' | 'infeasible' | 'suspended' | 'failed' | 'succeeded' | 'stopped', count: number][]) =>
-    counts.filter(([, count]) => count > 0).map(([key, count]) => t(`work.count.${key}`, { number: number(count) })).join(t('work.comma'));
-  const live = counted([['running', of('running')], ['starting', of('starting')], ['waiting', of('queued')], ['infeasible', of('infeasible')], ['suspended', of('suspended', 'suspending')]]);
-  const over = counted([['failed', of('failed')], ['succeeded', of('succeeded')], ['stopped', of('stopped', 'stopping')]]);
-  const consequence = !live ? undefined : data.waits_since ? t('work.longestWait', { duration: duration(secondsBetween(data.waits_since, now)) }) : t('work.nothingWaits');
-  const narrowed = Boolean(filters.search ?? filters.user_id ?? filters.organisation_id ?? (kind ? undefined : filters.kind));
-  const nothing = narrowed ? (over ? 'work.nothingMatchingRuns' : 'work.nothingMatches') : kind ? 'work.noTrainingRuns' : 'work.nothingRuns';
+  const of = (...states: string[]) =>
+    states.reduce((sum, state) => sum + ((data.states as Record<string, number>)[state] ?? 0), 0);
+  const counted = (
+    counts: [
+      key: 'running' | 'starting' | 'waiting' | 'infeasible' | 'suspended' | 'failed' | 'succeeded' | 'stopped',
+      count: number,
+    ][],
+  ) =>
+    counts
+      .filter(([, count]) => count > 0)
+      .map(([key, count]) => t(`work.count.${key}`, { number: number(count) }))
+      .join(t('work.comma'));
+  const live = counted([
+    ['running', of('running')],
+    ['starting', of('starting')],
+    ['waiting', of('queued')],
+    ['infeasible', of('infeasible')],
+    ['suspended', of('suspended', 'suspending')],
+  ]);
+  const over = counted([
+    ['failed', of('failed')],
+    ['succeeded', of('succeeded')],
+    ['stopped', of('stopped', 'stopping')],
+  ]);
+  const consequence = !live
+    ? undefined
+    : data.waits_since
+      ? t('work.longestWait', { duration: duration(secondsBetween(data.waits_since, now)) })
+      : t('work.nothingWaits');
+  const narrowed = Boolean(
+    filters.search ?? filters.user_id ?? filters.organisation_id ?? (kind ? undefined : filters.kind),
+  );
+  const nothing = narrowed
+    ? over
+      ? 'work.nothingMatchingRuns'
+      : 'work.nothingMatches'
+    : kind
+      ? 'work.noTrainingRuns'
+      : 'work.nothingRuns';
   return (
     <AnswerLine consequence={consequence} detail={over && t('work.ended', { counts: over })}>
       {live ? t('work.answer', { counts: live }) : t(nothing)}

@@ -7,7 +7,10 @@ import type { WorkloadFilters } from '../queries';
 import { isOver, states } from '../states';
 
 /** Groups of states that are asked for together. */
-const groups: Record<string, WorkloadState[]> = { notOver: states.filter((state) => !isOver(state)), over: states.filter(isOver) };
+const groups: Record<string, WorkloadState[]> = {
+  notOver: states.filter((state) => !isOver(state)),
+  over: states.filter(isOver),
+};
 
 export interface UsedFilters {
   filters: WorkloadFilters;
@@ -38,7 +41,10 @@ export function useWorkloadFilters(kind: string | undefined): UsedFilters {
 const quoted = (text: string): string => (/^[\w.@-]+$/.test(text) ? text : `"${text.replaceAll('"', '\\"')}"`);
 
 /** The same list as a command and as a call. */
-export function commandOf({ state, kind, user_id, organisation_id, search }: WorkloadFilters, organisationName: string | undefined): Scriptable {
+export function commandOf(
+  { state, kind, user_id, organisation_id, search }: WorkloadFilters,
+  organisationName: string | undefined,
+): Scriptable {
   const options = [
     !state && '--all',
     user_id ? undefined : '--everyone',
@@ -51,5 +57,8 @@ export function commandOf({ state, kind, user_id, organisation_id, search }: Wor
   for (const [name, value] of Object.entries({ user_id, organisation_id, search })) if (value) query.set(name, value);
   const asked = query.toString();
   // The command has no search; then only the call shows exactly this list.
-  return { cli: search ? undefined : ['corral ps', ...options].join(' '), api: `GET /api/v1/workloads${asked ? `?${asked}` : ''}` };
+  return {
+    cli: search ? undefined : ['corral ps', ...options].join(' '),
+    api: `GET /api/v1/workloads${asked ? `?${asked}` : ''}`,
+  };
 }

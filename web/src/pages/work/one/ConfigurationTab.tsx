@@ -14,13 +14,19 @@ export function ConfigurationTab({ work }: { work: WorkloadDetail }) {
   const yaml = toYaml(toGive(work.spec));
   return (
     <div className="configuration">
-      <Section title={t('work.configuration.document')} note={t('work.configuration.note')} aside={<CopyButton text={yaml} />}>
+      <Section
+        title={t('work.configuration.document')}
+        note={t('work.configuration.note')}
+        aside={<CopyButton text={yaml} />}
+      >
         <pre className="command wrapped">{yaml}</pre>
       </Section>
       {work.kind === 'training' && (
         <Section title={t('work.configuration.again')} note={t('work.configuration.againNote')}>
           <Copyable text={APPLY} />
-          <Link to="/training/launch" search={{ like: work.id }}><Button>{t('menu.launchTraining')}</Button></Link>
+          <Link to="/training/launch" search={{ like: work.id }}>
+            <Button>{t('menu.launchTraining')}</Button>
+          </Link>
         </Section>
       )}
     </div>

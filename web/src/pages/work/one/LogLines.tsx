@@ -30,7 +30,9 @@ export function LogLines({ lines, status, wanted = '' }: { lines: Line[]; status
         aria-live="off"
         // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- What scrolls must be reached by keyboard.
         tabIndex={0}
-        onScroll={({ currentTarget }) => setAtEnd(currentTarget.scrollHeight - currentTarget.scrollTop - currentTarget.clientHeight < NEAR_END)}
+        onScroll={({ currentTarget }) =>
+          setAtEnd(currentTarget.scrollHeight - currentTarget.scrollTop - currentTarget.clientHeight < NEAR_END)
+        }
       >
         {blocks.map((block, index) => (
           <Block key={`${wanted}-${first}-${index}`} lines={block} count={block.length} last={block.at(-1)} />
@@ -40,9 +42,14 @@ export function LogLines({ lines, status, wanted = '' }: { lines: Line[]; status
         {status === 'ended' ? (
           t('work.log.ended')
         ) : atEnd || wanted ? (
-          <span className="live"><span className="dot" />{t('work.log.following')}</span>
+          <span className="live">
+            <span className="dot" />
+            {t('work.log.following')}
+          </span>
         ) : (
-          <Button size="small" onClick={() => setAtEnd(true)}>{t('work.log.paused')}</Button>
+          <Button size="small" onClick={() => setAtEnd(true)}>
+            {t('work.log.paused')}
+          </Button>
         )}
       </div>
     </>
@@ -60,7 +67,8 @@ const Block = memo(
       </div>
     );
   },
-  (before, after) => before.count === after.count && before.last?.id === after.last?.id && before.lines[0]?.id === after.lines[0]?.id,
+  (before, after) =>
+    before.count === after.count && before.last?.id === after.last?.id && before.lines[0]?.id === after.lines[0]?.id,
 );
 
 function OneLine({ line }: { line: Line }) {
@@ -71,7 +79,9 @@ function OneLine({ line }: { line: Line }) {
   return (
     <div className="log-line">
       {line.spans.map((span, index) => (
-        <span key={index} className={span.look || undefined}>{span.text}</span>
+        <span key={index} className={span.look || undefined}>
+          {span.text}
+        </span>
       ))}
     </div>
   );
@@ -80,5 +90,6 @@ function OneLine({ line }: { line: Line }) {
 function useBytes(): (bytes: number) => string {
   const { number } = useFormat();
   const size = useSize();
-  return (bytes) => (bytes >= 1024 ** 2 ? size(Math.round(bytes / 1024 ** 2)) : `${number(Math.ceil(bytes / 1024))}\u00a0KiB`);
+  return (bytes) =>
+    bytes >= 1024 ** 2 ? size(Math.round(bytes / 1024 ** 2)) : `${number(Math.ceil(bytes / 1024))}\u00a0KiB`;
 }

@@ -18,7 +18,10 @@ export function ReplicasTab({ work }: { work: WorkloadDetail }) {
   const { moment } = useFormat();
   const words = useReasonWords();
   if (work.attempts.length === 0) return <p className="teach text-2">{t('work.replica.none')}</p>;
-  const span = ({ opened_at, closed_at }: Attempt) => (closed_at ? t('work.replica.span', { from: moment(opened_at), to: moment(closed_at) }) : t('work.replica.from', { from: moment(opened_at) }));
+  const span = ({ opened_at, closed_at }: Attempt) =>
+    closed_at
+      ? t('work.replica.span', { from: moment(opened_at), to: moment(closed_at) })
+      : t('work.replica.from', { from: moment(opened_at) });
   return (
     <>
       {work.attempts.toReversed().map((attempt) => (
@@ -31,7 +34,13 @@ export function ReplicasTab({ work }: { work: WorkloadDetail }) {
   );
 }
 
-const chips: Record<string, ChipState> = { succeeded: 'succeeded', failed: 'failed', left: 'stopped', refused: 'failed', lost: 'failed' };
+const chips: Record<string, ChipState> = {
+  succeeded: 'succeeded',
+  failed: 'failed',
+  left: 'stopped',
+  refused: 'failed',
+  lost: 'failed',
+};
 
 function Replicas({ attempt }: { attempt: Attempt }) {
   const { t } = useTranslation();
@@ -39,17 +48,59 @@ function Replicas({ attempt }: { attempt: Attempt }) {
   const { duration } = useFormat();
   const now = useNow();
   const devices = ({ devices: held }: Replica) =>
-    held.length === 0 ? t('work.replica.noDevice') : held.map((one) => (one.memory_mib ? t('work.replica.slice', { device: one.device, size: size(one.memory_mib) }) : t('work.replica.whole', { device: one.device }))).join(t('work.comma'));
-  const state = (row: Replica) => (row.end ? <StatusChip state={chips[row.end] ?? 'stopped'} word={t(`work.replica.ended.${row.end as 'succeeded'}`)} /> : <StatusChip state={row.phase === 'running' ? 'running' : 'starting'} word={t(`work.replica.phase.${row.phase as 'running'}`)} />);
-  const end = (row: Replica) => (row.signal !== null ? t('work.replica.signal', { signal: row.signal }) : row.exit_code !== null ? t('work.replica.code', { code: row.exit_code }) : '');
+    held.length === 0
+      ? t('work.replica.noDevice')
+      : held
+          .map((one) =>
+            one.memory_mib
+              ? t('work.replica.slice', { device: one.device, size: size(one.memory_mib) })
+              : t('work.replica.whole', { device: one.device }),
+          )
+          .join(t('work.comma'));
+  const state = (row: Replica) =>
+    row.end ? (
+      <StatusChip state={chips[row.end] ?? 'stopped'} word={t(`work.replica.ended.${row.end as 'succeeded'}`)} />
+    ) : (
+      <StatusChip
+        state={row.phase === 'running' ? 'running' : 'starting'}
+        word={t(`work.replica.phase.${row.phase as 'running'}`)}
+      />
+    );
+  const end = (row: Replica) =>
+    row.signal !== null
+      ? t('work.replica.signal', { signal: row.signal })
+      : row.exit_code !== null
+        ? t('work.replica.code', { code: row.exit_code })
+        : '';
   const ran = (row: Replica) => (row.started_at ? duration(secondsBetween(row.started_at, row.ended_at ?? now)) : '');
   const columns: TableProps<Replica>['columns'] = [
     { title: t('work.replica.number'), key: 'number', width: 80, render: (_, row) => row.number },
     { title: t('work.replica.state'), key: 'state', width: 132, render: (_, row) => state(row) },
     { title: t('work.replica.node'), key: 'node', width: '16%', ellipsis: true, render: (_, row) => row.node },
-    { title: t('work.replica.devices'), key: 'devices', width: '22%', ellipsis: true, render: (_, row) => <span className="text-2">{devices(row)}</span> },
-    { title: t('work.replica.end'), key: 'end', ellipsis: true, render: (_, row) => <span className="text-2" title={row.detail}>{end(row)}</span> },
-    { title: t('work.replica.ran'), key: 'ran', align: 'right', width: 96, render: (_, row) => <span className="text-2">{ran(row)}</span> },
+    {
+      title: t('work.replica.devices'),
+      key: 'devices',
+      width: '22%',
+      ellipsis: true,
+      render: (_, row) => <span className="text-2">{devices(row)}</span>,
+    },
+    {
+      title: t('work.replica.end'),
+      key: 'end',
+      ellipsis: true,
+      render: (_, row) => (
+        <span className="text-2" title={row.detail}>
+          {end(row)}
+        </span>
+      ),
+    },
+    {
+      title: t('work.replica.ran'),
+      key: 'ran',
+      align: 'right',
+      width: 96,
+      render: (_, row) => <span className="text-2">{ran(row)}</span>,
+    },
   ];
   const rows = attempt.replicas.map((one) => ({ ...one, id: `${attempt.number}-${one.number}` }));
   return (

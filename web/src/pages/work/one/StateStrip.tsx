@@ -18,10 +18,19 @@ export function partsOf(work: WorkloadDetail, end: number): Part[] {
   });
 }
 
-const fills: Record<Part['state'], string> = { queued: 'var(--c-amber-fill)', infeasible: 'var(--c-red-fill)', starting: 'var(--c-blue-fill)', running: 'var(--c-green-fill)', suspending: 'var(--c-violet-fill)', suspended: 'url(#hatch)', stopping: 'var(--c-text-4)' };
+const fills: Record<Part['state'], string> = {
+  queued: 'var(--c-amber-fill)',
+  infeasible: 'var(--c-red-fill)',
+  starting: 'var(--c-blue-fill)',
+  running: 'var(--c-green-fill)',
+  suspending: 'var(--c-violet-fill)',
+  suspended: 'url(#hatch)',
+  stopping: 'var(--c-text-4)',
+};
 const LETTER = 6.4;
 const HAN = 12.5;
-const wide = (text: string): number => [...text].reduce((sum, letter) => sum + (/\p{Script=Han}/u.test(letter) ? HAN : LETTER), 0);
+const wide = (text: string): number =>
+  [...text].reduce((sum, letter) => sum + (/\p{Script=Han}/u.test(letter) ? HAN : LETTER), 0);
 
 /** The states as one strip; its words stand where there is room for them. */
 export function StateStrip({ parts, x, width }: { parts: Part[]; x: (at: number) => number; width: number }) {
@@ -42,7 +51,11 @@ export function StateStrip({ parts, x, width }: { parts: Part[]; x: (at: number)
         return (
           <g key={from}>
             <rect x={left} y={24} width={length} height={14} rx={Math.min(3, length / 2)} fill={fills[state]} />
-            {wide(label) < length && <text x={left + length / 2} y={14} textAnchor="middle">{label}</text>}
+            {wide(label) < length && (
+              <text x={left + length / 2} y={14} textAnchor="middle">
+                {label}
+              </text>
+            )}
           </g>
         );
       })}

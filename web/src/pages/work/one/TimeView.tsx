@@ -66,11 +66,22 @@ export function TimeView({ work }: { work: WorkloadDetail }) {
       {width > 0 && (
         <>
           <StateStrip parts={parts} x={x} width={width} />
-          {series.length > 0 && bands.map((band) => <div key={band.from} className="band" style={{ left: x(band.from), width: Math.max(0, x(band.to) - x(band.from) - 1) }} />)}
+          {series.length > 0 &&
+            bands.map((band) => (
+              <div
+                key={band.from}
+                className="band"
+                style={{ left: x(band.from), width: Math.max(0, x(band.to) - x(band.from) - 1) }}
+              />
+            ))}
           {series.map((one) => (
             <Chart key={one.key} series={one} x={x} width={width} from={from} to={to} step={step} at={cursor} />
           ))}
-          {series.length === 0 && <p className="small text-2 no-samples">{isOver(work.state) ? t('work.chart.never') : t('work.chart.none')}</p>}
+          {series.length === 0 && (
+            <p className="small text-2 no-samples">
+              {isOver(work.state) ? t('work.chart.never') : t('work.chart.none')}
+            </p>
+          )}
           <TimeAxis from={from} to={to} x={x} width={width} cursor={cursor} />
         </>
       )}
@@ -78,15 +89,30 @@ export function TimeView({ work }: { work: WorkloadDetail }) {
   );
 }
 
-function TimeAxis({ from, to, x, width, cursor }: { from: number; to: number; x: (at: number) => number; width: number; cursor: number | null }) {
+function TimeAxis({
+  from,
+  to,
+  x,
+  width,
+  cursor,
+}: {
+  from: number;
+  to: number;
+  x: (at: number) => number;
+  width: number;
+  cursor: number | null;
+}) {
   const { moment } = useFormat();
   const seconds = to - from < SHORT_MS;
-  const label = (at: number) => (seconds ? clock(new Date(at), true) : to - from > 86_400_000 ? moment(new Date(at)) : clock(new Date(at)));
+  const label = (at: number) =>
+    seconds ? clock(new Date(at), true) : to - from > 86_400_000 ? moment(new Date(at)) : clock(new Date(at));
   return (
     <>
       <svg width={width} height={22} aria-hidden="true" className="axis">
         {timeTicks(from, to, Math.max(2, (width - GUTTER) / TICK_WIDTH)).map((at) => (
-          <text key={at} x={Math.min(Math.max(x(at), GUTTER + 20), width - 26)} y={15} textAnchor="middle">{label(at)}</text>
+          <text key={at} x={Math.min(Math.max(x(at), GUTTER + 20), width - 26)} y={15} textAnchor="middle">
+            {label(at)}
+          </text>
         ))}
       </svg>
       {cursor !== null && (

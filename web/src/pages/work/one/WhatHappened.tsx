@@ -18,8 +18,12 @@ export function WhatHappened({ work }: { work: WorkloadDetail }) {
           <li key={one.number}>
             <div className="happened-head">
               <StatusChip state={one.state} />
-              {many && one.state === 'starting' && <span className="small text-3">{t('work.attemptNumber', { number: one.attempt })}</span>}
-              <time className="small text-2" dateTime={one.at}>{moment(one.at)}</time>
+              {many && one.state === 'starting' && (
+                <span className="small text-3">{t('work.attemptNumber', { number: one.attempt })}</span>
+              )}
+              <time className="small text-2" dateTime={one.at}>
+                {moment(one.at)}
+              </time>
             </div>
             <p className="small text-2">{words(one.reason)}</p>
           </li>

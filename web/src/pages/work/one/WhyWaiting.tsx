@@ -32,7 +32,12 @@ export function WhyWaiting({ work }: { work: WorkloadDetail }) {
               <dt>{t('why.position')}</dt>
               <dd>
                 {t('why.inQueue', { number: queue.number, total: queue.of })}
-                {pool && <span className="text-2">{t('work.comma')}{t('why.inPool', { number: pool.number, total: pool.of })}</span>}
+                {pool && (
+                  <span className="text-2">
+                    {t('work.comma')}
+                    {t('why.inPool', { number: pool.number, total: pool.of })}
+                  </span>
+                )}
               </dd>
             </>
           )}
@@ -53,7 +58,14 @@ export function WhyWaiting({ work }: { work: WorkloadDetail }) {
               <dt>{t('why.checks')}</dt>
               <dd>
                 {checks.map(({ nodes, what }) => (
-                  <div key={what} className="check"><CloseIcon size={12} /> <span>{nodes}{t('work.comma')}{what}</span></div>
+                  <div key={what} className="check">
+                    <CloseIcon size={12} />{' '}
+                    <span>
+                      {nodes}
+                      {t('work.comma')}
+                      {what}
+                    </span>
+                  </div>
                 ))}
               </dd>
             </>
@@ -64,7 +76,9 @@ export function WhyWaiting({ work }: { work: WorkloadDetail }) {
         {helps.length === 0 && <p className="row text-2">{t('why.noHelp')}</p>}
         <ul>
           {helps.map((help) => (
-            <li key={help} className="row help"><CheckIcon size={14} /> <span className="grow">{help}</span></li>
+            <li key={help} className="row help">
+              <CheckIcon size={14} /> <span className="grow">{help}</span>
+            </li>
           ))}
         </ul>
       </Section>

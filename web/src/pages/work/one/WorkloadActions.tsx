@@ -25,7 +25,9 @@ export function WorkloadActions({ work }: { work: WorkloadDetail }) {
   const [refusal, setRefusal] = useState<string | null>(null);
 
   const act = async (action: WorkloadAction) => {
-    const changed = await body(client.POST('/api/v1/workloads/{workload_id}/{action}', { params: { path: { workload_id: work.id, action } } }));
+    const changed = await body(
+      client.POST('/api/v1/workloads/{workload_id}/{action}', { params: { path: { workload_id: work.id, action } } }),
+    );
     queries.setQueryData(workloadQuery(work.id).queryKey, changed);
     void queries.invalidateQueries({ queryKey: keys.workloads });
   };
@@ -47,23 +49,53 @@ export function WorkloadActions({ work }: { work: WorkloadDetail }) {
   const ending = actions.filter((action) => action === 'stop' || action === 'delete');
   return (
     <>
-      {refusal !== null && <span role="alert" className="small danger">{refusal}</span>}
+      {refusal !== null && (
+        <span role="alert" className="small danger">
+          {refusal}
+        </span>
+      )}
       {actions
         .filter((action) => action === 'suspend' || action === 'resume')
         .map((action) => (
-          <Button key={action} disabled={busy} onClick={() => void actAtOnce(action)}>{action === 'resume' && again ? t('work.does.runAgain') : t(`work.does.${action}`)}</Button>
+          <Button key={action} disabled={busy} onClick={() => void actAtOnce(action)}>
+            {action === 'resume' && again ? t('work.does.runAgain') : t(`work.does.${action}`)}
+          </Button>
         ))}
       {/* On a phone the bar at the foot is where Launch was, so what ends work is one step further away. */}
-      {!phone && ending.map((action) => <Button key={action} danger onClick={() => setAsked(action)}>{t(`work.does.${action}`)}</Button>)}
+      {!phone &&
+        ending.map((action) => (
+          <Button key={action} danger onClick={() => setAsked(action)}>
+            {t(`work.does.${action}`)}
+          </Button>
+        ))}
       {phone && ending.length > 0 && (
-        <Dropdown trigger={['click']} placement="topRight" menu={{ items: ending.map((action) => ({ key: action, danger: true, label: t(`work.does.${action}`), onClick: () => setAsked(action) })) }}>
+        <Dropdown
+          trigger={['click']}
+          placement="topRight"
+          menu={{
+            items: ending.map((action) => ({
+              key: action,
+              danger: true,
+              label: t(`work.does.${action}`),
+              onClick: () => setAsked(action),
+            })),
+          }}
+        >
           <Button className="more-actions" icon={<MoreIcon />} aria-label={t('work.does.more', { name: work.name })} />
         </Dropdown>
       )}
       <ConfirmByName
         open={asked !== null}
-        title={asked === 'delete' ? t('work.does.deleteTitle', { name: work.name }) : t('work.does.stopTitle', { name: work.name })}
-        text={asked === 'delete' ? t('work.does.deleteText') : t('work.does.stopText', { duration: duration(Number(work.spec.grace_seconds ?? 0)) })}
+        title={
+          asked === 'delete'
+            ? t('work.does.deleteTitle', { name: work.name })
+            : t('work.does.stopTitle', { name: work.name })
+        }
+        text={
+          asked === 'delete'
+            ? t('work.does.deleteText')
+            : t('work.does.stopText', { duration: duration(Number(work.spec.grace_seconds ?? 0)) })
+        }
         action={t(`work.does.${asked ?? 'stop'}`)}
         keep={asked === 'delete' ? t('work.does.keep') : t('work.does.keepRunning')}
         onConfirm={() => act(asked ?? 'stop')}

@@ -12,7 +12,8 @@ import { useReasonWords } from '../words';
 
 /** One sentence with numbers: how it is going, or why it is not. */
 export function WorkloadAnswer({ work }: { work: WorkloadDetail }) {
-  if (work.state === 'queued' || work.state === 'infeasible' || (work.state === 'suspended' && work.wanted === 'run')) return <Waits work={work} />;
+  if (work.state === 'queued' || work.state === 'infeasible' || (work.state === 'suspended' && work.wanted === 'run'))
+    return <Waits work={work} />;
   if (work.state === 'running' || work.state === 'starting') return <Runs work={work} />;
   return <Ended work={work} />;
 }
@@ -27,10 +28,15 @@ function Runs({ work }: { work: WorkloadDetail }) {
   const last = metrics?.items.filter((one) => one.attempt === work.attempt && one.last_value !== null).at(0);
   const limit = Number(work.spec.time_limit_seconds ?? 0);
   const says = [
-    last && t('work.says.metric', { name: last.name, value: number(last.last_value ?? 0), step: number(last.last_step) }),
+    last &&
+      t('work.says.metric', { name: last.name, value: number(last.last_value ?? 0), step: number(last.last_step) }),
     limit > 0 && t('work.says.limit', { time: moment(new Date(Date.parse(work.started_at) + limit * 1000)) }),
   ];
-  return <AnswerLine consequence={sentences(says) || undefined}>{t('work.says.runs', { nodes, duration: duration(secondsBetween(work.started_at, now)) })}</AnswerLine>;
+  return (
+    <AnswerLine consequence={sentences(says) || undefined}>
+      {t('work.says.runs', { nodes, duration: duration(secondsBetween(work.started_at, now)) })}
+    </AnswerLine>
+  );
 }
 
 function Waits({ work }: { work: WorkloadDetail }) {
@@ -41,11 +47,24 @@ function Waits({ work }: { work: WorkloadDetail }) {
   const verdictWords = useVerdictWords();
   const { data: verdict, error } = useQuery(whyQuery(work.id));
   const paused = work.not_before !== null && Date.parse(work.not_before) > now;
-  const reason = ['submitted', 'asked_to_resume', 'infeasible'].includes(work.reason.why) ? undefined : words(work.reason);
-  if (paused) return <AnswerLine consequence={t('why.pause', { time: clock(work.not_before ?? '', true) })}>{reason}</AnswerLine>;
-  if (error) return <AnswerLine detail={reason}>{work.state === 'infeasible' ? words(work.reason) : t('state.queued')}</AnswerLine>;
+  const reason = ['submitted', 'asked_to_resume', 'infeasible'].includes(work.reason.why)
+    ? undefined
+    : words(work.reason);
+  if (paused)
+    return <AnswerLine consequence={t('why.pause', { time: clock(work.not_before ?? '', true) })}>{reason}</AnswerLine>;
+  if (error)
+    return (
+      <AnswerLine detail={reason}>{work.state === 'infeasible' ? words(work.reason) : t('state.queued')}</AnswerLine>
+    );
   if (!verdict) return <SkeletonAnswer />;
-  return <AnswerLine consequence={work.state === 'infeasible' ? t('why.looksAgain') : verdictWords.when(verdict)} detail={reason}>{verdictWords.sentence(verdict)}</AnswerLine>;
+  return (
+    <AnswerLine
+      consequence={work.state === 'infeasible' ? t('why.looksAgain') : verdictWords.when(verdict)}
+      detail={reason}
+    >
+      {verdictWords.sentence(verdict)}
+    </AnswerLine>
+  );
 }
 
 function Ended({ work }: { work: WorkloadDetail }) {
@@ -53,8 +72,14 @@ function Ended({ work }: { work: WorkloadDetail }) {
   const { duration } = useFormat();
   const words = useReasonWords();
   const last = work.attempts.at(-1);
-  const ran = last?.closed_at ? t('work.says.ran', { duration: duration(secondsBetween(last.opened_at, last.closed_at)) }) : t('work.says.neverRan');
+  const ran = last?.closed_at
+    ? t('work.says.ran', { duration: duration(secondsBetween(last.opened_at, last.closed_at)) })
+    : t('work.says.neverRan');
   const grace = duration(Number(work.spec.grace_seconds ?? 0));
-  const consequence = isOver(work.state) ? ran : work.state === 'suspended' ? t('work.says.resumeHelps') : t('work.says.leaves', { duration: grace });
+  const consequence = isOver(work.state)
+    ? ran
+    : work.state === 'suspended'
+      ? t('work.says.resumeHelps')
+      : t('work.says.leaves', { duration: grace });
   return <AnswerLine consequence={consequence}>{words(work.reason)}</AnswerLine>;
 }

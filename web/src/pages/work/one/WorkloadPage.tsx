@@ -30,7 +30,10 @@ export default function WorkloadPage() {
   const { t } = useTranslation();
   const { workloadId = '' }: { workloadId?: string } = useParams({ strict: false });
   const { data: work, error, refetch } = useQuery(workloadQuery(workloadId));
-  const crumbs = work?.kind === 'runtime' ? [{ title: t('menu.runtimes'), to: '/runtimes' }] : [{ title: t('menu.training'), to: '/training' }];
+  const crumbs =
+    work?.kind === 'runtime'
+      ? [{ title: t('menu.runtimes'), to: '/runtimes' }]
+      : [{ title: t('menu.training'), to: '/training' }];
   if (error instanceof ApiError && error.nowhere) return <NotFoundInShell />;
   if (error && !work) {
     return (
@@ -102,5 +105,15 @@ function Chip({ work }: { work: WorkloadDetail }) {
   const { duration } = useFormat();
   const now = useNow();
   const waits = isWaiting(work.state) && work.waiting_since;
-  return <StatusChip soft state={work.state} word={waits ? t('work.chipFor', { state: t(`state.${work.state}`), duration: duration(secondsBetween(waits, now)) }) : undefined} />;
+  return (
+    <StatusChip
+      soft
+      state={work.state}
+      word={
+        waits
+          ? t('work.chipFor', { state: t(`state.${work.state}`), duration: duration(secondsBetween(waits, now)) })
+          : undefined
+      }
+    />
+  );
 }

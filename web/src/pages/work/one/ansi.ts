@@ -18,8 +18,9 @@ export const plain: Style = { colour: null, bold: false, dim: false, italic: fal
 
 const names = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white'] as const;
 // Sequences that move the cursor, set titles and the like are dropped whole.
-// eslint-disable-next-line no-control-regex
-const sequence = /(?:\u001b\[|\u009b)([0-9;:?<=>]*)([ -/]*[@-~])|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u009c]*(?:[\u0007\u009c]|\u001b\\)?|\u001b[ -/]*[0-~]|[\u0000-\u0008\u000b-\u001f\u007f]/g;
+const sequence =
+  // eslint-disable-next-line no-control-regex
+  /(?:\u001b\[|\u009b)([0-9;:?<=>]*)([ -/]*[@-~])|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u009c]*(?:[\u0007\u009c]|\u001b\\)?|\u001b[ -/]*[0-~]|[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
 /** One line of output as spans, and the style that the next line begins with. Nothing of it is ever markup. */
 export function readLine(line: string, start: Style): { spans: Span[]; style: Style } {
@@ -46,7 +47,9 @@ function overwritten(line: string): string {
 }
 
 function look({ colour, bold, dim, italic, underline }: Style): string {
-  return [colour && `a-${colour}`, bold && 'a-bold', dim && 'a-dim', italic && 'a-italic', underline && 'a-underline'].filter(Boolean).join(' ');
+  return [colour && `a-${colour}`, bold && 'a-bold', dim && 'a-dim', italic && 'a-italic', underline && 'a-underline']
+    .filter(Boolean)
+    .join(' ');
 }
 
 function changed(before: Style, codes: string): Style {

@@ -19,7 +19,21 @@ interface Point {
 }
 
 const MINUTE = 60_000;
-const steps = [5_000, 15_000, 30_000, MINUTE, 2 * MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, 60 * MINUTE, 180 * MINUTE, 360 * MINUTE, 1440 * MINUTE, 7 * 1440 * MINUTE];
+const steps = [
+  5_000,
+  15_000,
+  30_000,
+  MINUTE,
+  2 * MINUTE,
+  5 * MINUTE,
+  15 * MINUTE,
+  30 * MINUTE,
+  60 * MINUTE,
+  180 * MINUTE,
+  360 * MINUTE,
+  1440 * MINUTE,
+  7 * 1440 * MINUTE,
+];
 
 /** Whole moments between two, at most so many. */
 export function timeTicks(from: number, to: number, most: number): number[] {

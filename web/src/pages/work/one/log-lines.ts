@@ -1,6 +1,9 @@
 import { plain, readLine, type Span, type Style } from './ansi';
 
-export type Line = { id: number; kind: 'text'; spans: Span[]; text: string } | { id: number; kind: 'gap'; bytes: number } | { id: number; kind: 'earlier' };
+export type Line =
+  | { id: number; kind: 'text'; spans: Span[]; text: string }
+  | { id: number; kind: 'gap'; bytes: number }
+  | { id: number; kind: 'earlier' };
 
 export interface LogState {
   lines: Line[];
@@ -20,7 +23,8 @@ const LONGEST_LINE = 16_384;
 
 function cut(line: string): string[] {
   const parts = [];
-  for (let from = 0; from === 0 || from < line.length; from += LONGEST_LINE) parts.push(line.slice(from, from + LONGEST_LINE));
+  for (let from = 0; from === 0 || from < line.length; from += LONGEST_LINE)
+    parts.push(line.slice(from, from + LONGEST_LINE));
   return parts;
 }
 
@@ -32,7 +36,12 @@ export function append(state: LogState, part: { text: string; dropped: number; e
   if (part.dropped > 0) lines.push({ id: nextId++, kind: 'gap', bytes: part.dropped });
   const texts = (state.open + part.text).replaceAll('\r\n', '\n').split('\n').flatMap(cut);
   const open = texts.pop() ?? '';
-  const textLine = (spans: Span[]): Line => ({ id: nextId++, kind: 'text', spans, text: spans.map((span) => span.text).join('') });
+  const textLine = (spans: Span[]): Line => ({
+    id: nextId++,
+    kind: 'text',
+    spans,
+    text: spans.map((span) => span.text).join(''),
+  });
   for (const text of texts) {
     const read = readLine(text, style);
     style = read.style;

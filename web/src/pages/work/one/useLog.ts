@@ -22,17 +22,32 @@ export function useLog(id: string, attempt: number | undefined, replica: number)
   return log;
 }
 
-async function follow(id: string, attempt: number | undefined, replica: number, signal: AbortSignal, tell: (change: (before: Log) => Log) => void): Promise<void> {
+async function follow(
+  id: string,
+  attempt: number | undefined,
+  replica: number,
+  signal: AbortSignal,
+  tell: (change: (before: Log) => Log) => void,
+): Promise<void> {
   let after: number | undefined;
   tell(() => ({ state: empty, status: 'reading' }));
   while (!signal.aborted) {
     try {
       const first = after === undefined;
-      const query = { attempt, replica, ...(first ? { tail_bytes: TAIL_BYTES } : { after, wait_seconds: WAIT_SECONDS }) };
-      const part = await body(client.GET('/api/v1/workloads/{workload_id}/logs', { params: { path: { workload_id: id }, query }, signal }));
+      const query = {
+        attempt,
+        replica,
+        ...(first ? { tail_bytes: TAIL_BYTES } : { after, wait_seconds: WAIT_SECONDS }),
+      };
+      const part = await body(
+        client.GET('/api/v1/workloads/{workload_id}/logs', { params: { path: { workload_id: id }, query }, signal }),
+      );
       if (signal.aborted) return;
       after = part.next;
-      tell(({ state }) => ({ state: append(state, { text: part.text, dropped: first ? 0 : part.dropped, earlier: first && part.offset > 0 }), status: part.ended ? 'ended' : 'following' }));
+      tell(({ state }) => ({
+        state: append(state, { text: part.text, dropped: first ? 0 : part.dropped, earlier: first && part.offset > 0 }),
+        status: part.ended ? 'ended' : 'following',
+      }));
       if (part.ended) return;
     } catch {
       // Refused or unreachable: what is shown stays, and it is asked again from the same place.

@@ -16,14 +16,33 @@ const charts = [
 ] as const;
 
 /** What was reported and what was sampled, as far as there is any; a chart without a value is left out. */
-export function useSeries(work: WorkloadDetail, samples: Samples | undefined, reported: Reported | undefined): Series[] {
+export function useSeries(
+  work: WorkloadDetail,
+  samples: Samples | undefined,
+  reported: Reported | undefined,
+): Series[] {
   const { t } = useTranslation();
-  const asked: Partial<Record<string, number>> = { cpu_milli: (work.resources.cpu_milli * work.replicas) / 1000, memory_bytes: (work.resources.memory_mib * work.replicas) / 1024 };
+  const asked: Partial<Record<string, number>> = {
+    cpu_milli: (work.resources.cpu_milli * work.replicas) / 1000,
+    memory_bytes: (work.resources.memory_mib * work.replicas) / 1024,
+  };
   // Each GPU is 100 %.
-  const tops: Partial<Record<string, number>> = { gpu_busy_percent: 100 * (work.resources.gpu?.count ?? 1) * work.replicas };
+  const tops: Partial<Record<string, number>> = {
+    gpu_busy_percent: 100 * (work.resources.gpu?.count ?? 1) * work.replicas,
+  };
   const sampled = charts.flatMap(({ metric, words, scale }) => {
     const points = samples?.items.find((one) => one.metric === metric)?.points ?? [];
-    return points.length === 0 ? [] : [{ key: metric, title: t(words), asked: asked[metric], top: tops[metric], points: points.map((point) => ({ at: Date.parse(point.at), value: point.mean / scale })) }];
+    return points.length === 0
+      ? []
+      : [
+          {
+            key: metric,
+            title: t(words),
+            asked: asked[metric],
+            top: tops[metric],
+            points: points.map((point) => ({ at: Date.parse(point.at), value: point.mean / scale })),
+          },
+        ];
   });
   return [...told(reported), ...sampled];
 }
@@ -37,6 +56,10 @@ function told(reported: Reported | undefined): Series[] {
     joined: true,
     points: (reported?.items ?? [])
       .filter((one) => one.name === name && one.replica === 0)
-      .flatMap((one) => one.points.flatMap((point) => (point.mean === null ? [] : [{ at: Date.parse(point.at), value: point.mean, attempt: one.attempt }]))),
+      .flatMap((one) =>
+        one.points.flatMap((point) =>
+          point.mean === null ? [] : [{ at: Date.parse(point.at), value: point.mean, attempt: one.attempt }],
+        ),
+      ),
   }));
 }
