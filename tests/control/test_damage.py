@@ -328,10 +328,21 @@ async def test_culprits_are_found_with_few_trials() -> None:
         trials += 1
         return "it ends" if chosen & bad else None
 
-    found = await find_culprits(names, trial)
+    found = await find_culprits(names, trial, lambda name: name)
     assert found is not None
     assert {one.workload for one in found} == bad
     assert trials < 30
+
+
+async def test_where_only_the_sum_fails_the_newest_of_who_has_most_is_left_out() -> None:
+    """Not the newest of all, which is the only one of its owner."""
+    names = ["a0", "b0", "a1", "a2", "a3", "c0"]
+
+    async def trial(chosen: frozenset[str]) -> str | None:
+        return "too many" if len(chosen) > 4 else None
+
+    found = await find_culprits(names, trial, lambda name: name[0])
+    assert found == [Culprit("a3", "too many"), Culprit("a2", "too many")]
 
 
 async def test_trials_in_processes_of_their_own_find_what_one_dies_of() -> None:
@@ -341,8 +352,8 @@ async def test_trials_in_processes_of_their_own_find_what_one_dies_of() -> None:
     works = [Workload(name, "all", (group,)) for name in ("a", "b")]
     odd = Workload("odd", "all", (group,), created="long ago")  # type: ignore[arg-type]
     load = Load(Snapshot(100, (node,), (Queue("all"),), (*works, odd)))
-    trial = trial_of(PlannerFeed(load, Known(0), ()), 100, Planner)
-    found = await find_culprits(["a", "b", "odd"], trial)
+    trial = trial_of(PlannerFeed(load, Known(0), ()), 100, Planner, 60)
+    found = await find_culprits(["a", "b", "odd"], trial, lambda _: "all")
     detail = "the planner refuses it: something in the question is not of its type"
     assert found == [Culprit("odd", detail)]
 

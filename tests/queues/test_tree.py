@@ -143,7 +143,9 @@ async def test_what_is_still_in_its_queues_keeps_an_organisation(campus: Campus)
 
     science = await campus.organisation("Science")
     state = campus.app.state
-    state.identity = dataclasses.replace(state.identity, organisation_hooks=(*state.identity.organisation_hooks, Work()))
+    state.identity = dataclasses.replace(
+        state.identity, organisation_hooks=(*state.identity.organisation_hooks, Work())
+    )
     problem = refused(await campus.admin.delete(f"/organisations/{science}", match="*"), 409, "conflict")
     assert "3 workloads" in problem["detail"]
     assert await campus.database.read(find_queue, science) is not None

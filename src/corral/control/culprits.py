@@ -5,6 +5,7 @@ Whoever was fed last stands last, so that the first half that is tried is the on
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,6 @@ from corral.control.feed import PlannerFeed
 from corral.control.planner import Planner, PlannerGoneError, PlannerRefusedError
 from corral.scheduling.live.live_planner import Load, MakePlan
 
-TRIAL_SECONDS = 20.0
 MOST_AT_ONCE = 8
 
 
@@ -26,10 +26,12 @@ Trial = Callable[[frozenset[str]], Awaitable[str | None]]
 """Plans with these workloads alone; says why that failed, None if it did not."""
 
 
-async def find_culprits(suspects: Sequence[str], trial: Trial) -> list[Culprit] | None:
+async def find_culprits(
+    suspects: Sequence[str], trial: Trial, queue_of: Callable[[str], str]
+) -> list[Culprit] | None:
     """Those without whom a plan can be made, not more than a few; None if none can be made without anybody.
 
-    Each is the one whose joining made the plan fail. An empty list says that all together did not fail.
+    An empty list says that all together did not fail.
     """
     if await trial(frozenset()) is not None:
         return None
@@ -46,14 +48,25 @@ async def find_culprits(suspects: Sequence[str], trial: Trial) -> list[Culprit] 
                 good = middle
             else:
                 bad, detail = middle, failed
-        found.append(Culprit(left.pop(good), detail))
+        alone = detail if bad == 1 else await trial(frozenset({left[good]}))
+        if alone is None:
+            # It fails with many others only, and may be a healthy one of somebody who has little.
+            good = _newest_of_the_largest(left[:bad], queue_of)
+        found.append(Culprit(left.pop(good), alone or detail))
     return found
 
 
-def trial_of(
-    fed: PlannerFeed, now: int, make: Callable[[], Planner], seconds: float = TRIAL_SECONDS
-) -> Trial:
-    """Trials of everything that the planner would be told, each in a planner that is thrown away."""
+def _newest_of_the_largest(names: Sequence[str], queue_of: Callable[[str], str]) -> int:
+    """The position of the last workload of the queue that has most of these; of equals, the last one."""
+    counts = Counter(map(queue_of, names))
+    return max(range(len(names)), key=lambda position: (counts[queue_of(names[position])], position))
+
+
+def trial_of(fed: PlannerFeed, now: int, make: Callable[[], Planner], seconds: float) -> Trial:
+    """Trials of everything that the planner would be told, each in a planner that is thrown away.
+
+    `seconds` are those that a plan has: a trial with less would blame work that is only slow to plan.
+    """
     load = fed.message
     assert isinstance(load, Load), "a trial begins with everything"
 

@@ -183,9 +183,10 @@ class Scheduler:
         """Leaves out those with whom no plan can be made; refuses if it is none of them."""
         fed = await self._read_everything()
         assert isinstance(fed.message, Load)
-        names = [each.name for each in (*fed.message.snapshot.workloads, *fed.message.out)]
-        suspects = sorted(names, key=lambda name: (name not in self._planned, name))
-        found = await find_culprits(suspects, trial_of(fed, self._seconds(), self._make_planner))
+        queues = {each.name: each.queue for each in (*fed.message.snapshot.workloads, *fed.message.out)}
+        suspects = sorted(queues, key=lambda name: (name not in self._planned, name))
+        trial = trial_of(fed, self._seconds(), self._make_planner, PLAN_SECONDS)
+        found = await find_culprits(suspects, trial, queues.__getitem__)
         if found is None:
             places = _wrong_places(fed.message.snapshot)
             raise Unavailable(
