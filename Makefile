@@ -94,7 +94,7 @@ packaging: ## install the wheel in an empty environment and start it
 web: ## lint, types, tests, build and size of the console
 	$(STAGE) console
 
-api-types: ## renew the console's API types after a change of the routes
+api-types: ## renew the console's API types and the SDK's models after a change of the routes
 	@tools/prepare dev
 	@tools/api-types
 

@@ -195,10 +195,13 @@ def running_corral() -> list[Stage]:
         ),
         Stage(
             "sdk",
-            (pytest_check("pytest", ["tests/sdk"], workers=1),),
+            (
+                Check("models", (str(BIN / "python"), "tools/sdk_models.py", "--check")),
+                pytest_check("pytest", ["tests/sdk"], workers=1),
+            ),
             ("tests/sdk",),
             ("sandbox",),
-            budget=20,
+            budget=25,
             cores=1,
         ),
         Stage(

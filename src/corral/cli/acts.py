@@ -26,9 +26,9 @@ def act(action: str, done: str, texts: Sequence[str], *, as_json: bool) -> None:
 def act_on(client: Client, action: str, done: str, ids: Sequence[str], *, as_json: bool) -> None:
     answers = [client.workloads.act(action, some) for some in _some(ids)]
     acted = Acted(
-        tuple(one for each in answers for one in each.changed),
-        tuple(one for each in answers for one in each.unchanged),
-        tuple(one for each in answers for one in each.refused),
+        changed=tuple(one for each in answers for one in each.changed),
+        unchanged=tuple(one for each in answers for one in each.unchanged),
+        refused=tuple(one for each in answers for one in each.refused),
     )
     if as_json:
         print_json(encode(acted))

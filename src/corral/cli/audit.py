@@ -1,5 +1,6 @@
 """`corral audit`: who did what, on what, when."""
 
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -120,7 +121,7 @@ def show(
         print_table(("Field", "Before", "After"), changes, empty="")
 
 
-def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str, str]]:
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Field by field what was and what is; what stayed the same is left out."""
     keys = dict.fromkeys([*before, *after])
     return [
