@@ -22,16 +22,16 @@ from corral.core.nodes import Node
 from corral.engines.simulated import Program, SimulatedEngine
 from corral.identity.bootstrap import super_administrator
 from corral.identity.lookups import authorities_of
+from corral.inputs.secrets import SecretBox
+from corral.inputs.upload_files import UploadFiles
 from corral.store import leadership
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring
 from corral.store.leadership import Leadership
 from corral.store.migrate import upgrade
 from corral.training import service as training
-from corral.training.secrets import SecretBox
 from corral.training.spec import TrainingSpec
 from corral.training.tasks import TrainingKind
-from corral.training.upload_files import UploadFiles
 from corral.workloads import service
 from corral.workloads.models import Acted, Action
 from corral.workloads.zone_choice import ChoiceReason, ZoneChoice

@@ -14,7 +14,7 @@ from corral_sdk._packing import pack
 from corral.engines.archives.limits import Archive, Form
 from corral.engines.interface import Ending, RunPhase, Start
 from corral.engines.tasks import Task
-from corral.training.builds import RuntimeKind
+from corral.runtimes.builds import RuntimeKind
 from corral.training.spec import TrainingSpec
 from corral.training.tasks import command_line, environment, own_environment
 from tests.engines.local.places import LocalPlace, local_place

@@ -15,8 +15,8 @@ from corral.control.chores import Chore
 from corral.control.isolation import Apart
 from corral.core.failures import in_words
 from corral.core.steps import Step
+from corral.inputs.tables import runtime, secret_use, upload_use
 from corral.store.database import Transaction
-from corral.training.tables import runtime, secret_use, upload_use
 from corral.workloads import service
 from corral.workloads.states import OVER, State
 from corral.workloads.tables import (

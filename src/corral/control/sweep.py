@@ -4,9 +4,9 @@ import asyncio
 
 from corral.control.loop import Done, Loop
 from corral.control.term import Term
+from corral.inputs.upload_files import UploadFiles
+from corral.inputs.uploads import known_contents
 from corral.store.database import Database
-from corral.training.upload_files import UploadFiles
-from corral.training.uploads import known_contents
 
 PERIOD_SECONDS = 60.0
 MOST_AT_ONCE = 1000

@@ -36,6 +36,11 @@ from corral.identity.passwords import Passwords
 from corral.identity.providers import LocalPassword
 from corral.identity.routes import routers as identity_routers
 from corral.identity.tables import organisation
+from corral.inputs.deletion_hooks import InputsOfPeople
+from corral.inputs.routes import secrets_router, uploads_router
+from corral.inputs.secrets import SecretBox, forget_withdrawn
+from corral.inputs.upload_files import UploadFiles
+from corral.inputs.uploads import forget_unused
 from corral.platform.mail import SmtpMailer
 from corral.platform.models import MachineFacts
 from corral.platform.routes import Installation
@@ -43,6 +48,9 @@ from corral.platform.routes import router as platform_router
 from corral.queues.deletion_hooks import QueuesOfPeople, QuotasOfPools
 from corral.queues.organisation_hooks import QueueOrganisationHooks
 from corral.queues.routes import router as queues_router
+from corral.runtimes.builds import RuntimeKind
+from corral.runtimes.routes import router as runtimes_router
+from corral.runtimes.service import forget_unused as forget_runtimes
 from corral.server.console_files import CONTENT_SECURITY_POLICY, install_console
 from corral.server.front import Front
 from corral.server.health import router as health_router
@@ -52,16 +60,8 @@ from corral.server.routing import ByResource, lay_flat
 from corral.server.settings import Settings
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring
-from corral.training.builds import RuntimeKind
-from corral.training.deletion_hooks import InputsOfPeople
-from corral.training.given_routes import secrets_router, uploads_router
 from corral.training.routes import router as training_router
-from corral.training.runtime_routes import router as runtimes_router
-from corral.training.runtimes import forget_unused as forget_runtimes
-from corral.training.secrets import SecretBox, forget_withdrawn
 from corral.training.tasks import TrainingKind
-from corral.training.upload_files import UploadFiles
-from corral.training.uploads import forget_unused
 from corral.usage.context import UsageContext
 from corral.usage.exposition import Withdraw, publish_samples, publish_states, publish_stock
 from corral.usage.metrics.routes import router as metrics_router

@@ -6,10 +6,10 @@ import corral.control.tables
 import corral.engines.simulated_zone.tables
 import corral.events.tables
 import corral.identity.tables
+import corral.inputs.tables
 import corral.platform.tables
 import corral.queues.tables
 import corral.store.leadership
-import corral.training.tables
 import corral.usage.metrics.tables
 import corral.usage.samples.tables
 import corral.usage.tables

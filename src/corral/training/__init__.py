@@ -1,1 +1,1 @@
-"""Training: what a person gives along with work that ends by itself, and how it is started."""
+"""The kind `training`: work that ends by itself, a command run by every replica."""

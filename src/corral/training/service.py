@@ -1,8 +1,8 @@
 """Submitting training work, and showing beforehand what it will execute."""
 
 from corral.api.callers import Caller
+from corral.inputs import runtimes, secrets, uploads
 from corral.store.database import Transaction
-from corral.training import runtimes, secrets, uploads
 from corral.training.models import Preview, ReplicaPreview
 from corral.training.spec import TrainingSpec
 from corral.training.tasks import SET_AT_START, command_line, environment, own_environment

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from corral.api.models import STORED
 from corral.engines.tasks import Task
+from corral.inputs import uploads
+from corral.inputs.runtimes import builder_of
+from corral.inputs.secrets import SecretBox
+from corral.inputs.upload_files import UploadFiles
 from corral.store.database import AnyRow, Transaction
-from corral.training import uploads
-from corral.training.runtimes import builder_of
-from corral.training.secrets import SecretBox
 from corral.training.spec import TrainingSpec
-from corral.training.upload_files import UploadFiles
 from corral.workloads.simulation import simulation_of
 from corral.workloads.spec import upgrade
 

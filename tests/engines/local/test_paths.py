@@ -8,7 +8,7 @@ import pytest
 import corral
 
 HOME = Path(corral.__file__).parent
-FOLDERS = ("engines/archives", "engines/local", "training")
+FOLDERS = ("engines/archives", "engines/local", "inputs", "runtimes", "training")
 OWNER = "engines/local/user_files.py"
 
 # What touches files by their path. Methods of `Path` are found by name, whatever they are called on.
@@ -20,7 +20,7 @@ OF_OS = """access chdir chown fwalk lchown link listdir makedirs mkfifo mknod re
 OF_PATHS = "exists getmtime getsize isdir isfile islink lexists realpath samefile"
 OTHERS = ("shutil", "tempfile", "glob")
 # Modules of our own whose functions have such names.
-OWN = ("user_files", "kernel", "tarfile", "gzip")
+OWN = ("user_files", "kernel", "service", "tarfile", "gzip")
 
 ATTEMPT = "directories of attempts and their sockets: Corral's own, writable in no sandbox"
 MACHINE = "the machine's own files: /proc, /sys, /dev, /usr, control groups"
@@ -89,10 +89,10 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "engines/local/tools.py": ("chmod mkdir resolve symlink_to unlink", f"{DATA}; where Corral is installed"),
     "engines/local/trial.py": ("mkdir os.chown tempfile.TemporaryDirectory", "a directory of its own"),
     "engines/local/workspaces.py": ("chmod mkdir os.rename rmdir unlink", f"{DATA}; {COUNTS}"),
-    "training/given_routes.py": ("exists", "an archive, in a directory of Corral's own"),
-    "training/secrets.py": ("exists", SQL),
-    "training/upload_files.py": ("is_dir is_file mkdir open os.scandir stat tempfile.mkstemp unlink", DATA),
-    "training/uploads.py": ("exists", SQL),
+    "inputs/routes.py": ("exists", "an archive, in a directory of Corral's own"),
+    "inputs/secrets.py": ("exists", SQL),
+    "inputs/upload_files.py": ("is_dir is_file mkdir open os.scandir stat tempfile.mkstemp unlink", DATA),
+    "inputs/uploads.py": ("exists", SQL),
 }
 
 

@@ -1,4 +1,4 @@
-"""Tables of what people give along with training work."""
+"""Tables of what people bring along with work."""
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, String, Table, Text, text
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from corral.engines.interface import Ending
 from corral.engines.simulated import Program
-from corral.training.runtimes import forget_unused
+from corral.runtimes.service import forget_unused
 from tests.apps import ApiClient
 from tests.campus import made, refused
 from tests.control.ground import Ground

@@ -1,4 +1,4 @@
-"""Uploads and secrets over HTTP: what people give along with training work."""
+"""Uploads and secrets over HTTP."""
 
 from typing import Annotated, cast
 
@@ -8,11 +8,11 @@ from corral.api.callers import AccountOwner, AccountReader, Caller, Requires
 from corral.api.models import Id
 from corral.api.once import Db
 from corral.core.permissions import Permission
-from corral.training import secrets, uploads
-from corral.training.archives import declared
-from corral.training.models import NewSecret, Secret, SecretName, Secrets, Upload, Uploads
-from corral.training.secrets import SecretBox
-from corral.training.upload_files import UploadFiles
+from corral.inputs import secrets, uploads
+from corral.inputs.archives import declared
+from corral.inputs.models import InputName, NewSecret, Secret, Secrets, Upload, Uploads
+from corral.inputs.secrets import SecretBox
+from corral.inputs.upload_files import UploadFiles
 
 uploads_router = APIRouter(prefix="/uploads", tags=["training"])
 secrets_router = APIRouter(prefix="/me/secrets", tags=["account"])
@@ -86,7 +86,7 @@ async def set_secret(
     database: Db,
     caller: AccountOwner,
     box: Annotated[SecretBox, Depends(_box)],
-    name: SecretName,
+    name: InputName,
     new: NewSecret,
 ) -> Secret:
     """Gives a secret its value; work that starts from now on gets it."""
@@ -94,6 +94,6 @@ async def set_secret(
 
 
 @secrets_router.delete("/{name}", status_code=204)
-async def delete_secret(database: Db, caller: AccountOwner, name: SecretName) -> None:
+async def delete_secret(database: Db, caller: AccountOwner, name: InputName) -> None:
     """Deletes a secret; work that starts later and names it is refused."""
     await database.write(secrets.delete_secret, caller, name)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from sqlalchemy import delete, update
 
+from corral.inputs.tables import runtime, secret
 from corral.store.database import Transaction
-from corral.training.tables import runtime, secret
 
 
 class InputsOfPeople:

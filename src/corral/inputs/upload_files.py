@@ -24,7 +24,7 @@ from corral.core.concurrency import ConcurrencyLimit
 from corral.core.refusals import Malformed, TooLarge
 from corral.engines.archives.asking import check
 from corral.engines.archives.limits import USUAL, Archive, BadArchive, Contents, Form
-from corral.training.archives import refused
+from corral.inputs.archives import refused
 
 _PIECE_BYTES = 1024 * 1024
 _THREADS = 4

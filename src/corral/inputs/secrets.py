@@ -16,10 +16,10 @@ from corral.core.ids import Kind, new_id
 from corral.core.refusals import Conflict, FieldError, Invalid, NotFound, Unavailable
 from corral.events.record import publish
 from corral.identity.lookups import user_subject
+from corral.inputs.models import Secret, Secrets
+from corral.inputs.tables import secret, secret_use
 from corral.store.database import AnyRow, Transaction
 from corral.store.keyring import Keyring, KeyringError
-from corral.training.models import Secret, Secrets
-from corral.training.tables import secret, secret_use
 from corral.workloads.states import State
 from corral.workloads.tables import workload
 

@@ -9,10 +9,10 @@ from corral.audit.record import record
 from corral.core.ids import Kind, new_id
 from corral.core.refusals import Conflict, Invalid, NotFound
 from corral.identity.lookups import user_subject
+from corral.inputs.models import Upload, Uploads
+from corral.inputs.tables import upload, upload_use
+from corral.inputs.upload_files import Arrived
 from corral.store.database import AnyRow, Transaction
-from corral.training.models import Upload, Uploads
-from corral.training.tables import upload, upload_use
-from corral.training.upload_files import Arrived
 from corral.workloads.states import State
 from corral.workloads.tables import workload
 

@@ -1,8 +1,6 @@
 """Runtimes: Python environments of people, made from lists of requirements, built as work of their own.
 
-A runtime lives as long as the workload that built it is not deleted: the engine keeps its directory with that
-workload. Versions of the same definition share one build. A runtime belongs to the person who made it: what
-is installed there runs with its owner's rights, and nobody else's.
+Versions of the same definition share one build.
 """
 
 import hashlib
@@ -18,13 +16,14 @@ from corral.core.ids import Kind, new_id
 from corral.core.refusals import Conflict, Invalid, NotFound
 from corral.events.record import publish
 from corral.identity.lookups import user_subject
+from corral.inputs.runtimes import RUNTIMES, pinned, state_of
+from corral.inputs.tables import runtime
 from corral.queues import flavors
 from corral.queues.service import may_use_numbers
+from corral.runtimes.builds import RuntimeSpec
+from corral.runtimes.models import NewRuntime, Runtime, RuntimePreset, Runtimes, RuntimeUse
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import JsonObject
-from corral.training.builds import RuntimeSpec
-from corral.training.models import NewRuntime, Runtime, RuntimePreset, Runtimes, RuntimeState, RuntimeUse
-from corral.training.tables import runtime
 from corral.workloads import service
 from corral.workloads.states import OVER, State
 from corral.workloads.tables import workload
@@ -50,7 +49,7 @@ KEPT = timedelta(days=30)
 def list_runtimes(transaction: Transaction, caller: Caller) -> Runtimes:
     """The caller's own, by name, newest version first; and what can be made without a list."""
     own = runtime.c.user_id == caller.user_id
-    rows = transaction.rows(_RUNTIMES.where(own).order_by(runtime.c.name, runtime.c.version.desc()))
+    rows = transaction.rows(RUNTIMES.where(own).order_by(runtime.c.name, runtime.c.version.desc()))
     used = _in_use(transaction, caller.user_id)
     return Runtimes(items=[_shown(row, used) for row in rows], presets=list(PRESETS.values()))
 
@@ -99,10 +98,10 @@ def build(
 ) -> Runtime:
     """Takes the build of the same definition, or submits one; what is there or on its way stays."""
     row = _find(transaction, caller, runtime_id)
-    if _state(row) in {"ready", "building"}:
+    if state_of(row) in {"ready", "building"}:
         return _found(transaction, caller, runtime_id)
     same = transaction.first(
-        _RUNTIMES.where(
+        RUNTIMES.where(
             runtime.c.user_id == caller.user_id,
             runtime.c.digest == row.digest,
             workload.c.state.not_in([State.FAILED, State.STOPPED, State.DELETED]),
@@ -122,7 +121,7 @@ def build(
 
 def delete_runtime(transaction: Transaction, caller: Caller, runtime_id: str) -> None:
     row = _find(transaction, caller, runtime_id)
-    if _state(row) == "building":
+    if state_of(row) == "building":
         raise Conflict("It is being built.", f"Stop the build first: it is the work {row.workload_id}.")
     if pinned(row) in _in_use(transaction, caller.user_id):
         raise Conflict("Work of yours runs with it or waits for its turn.", "Stop that work first.")
@@ -130,57 +129,17 @@ def delete_runtime(transaction: Transaction, caller: Caller, runtime_id: str) ->
     _tell(transaction, caller, "runtime.delete", before={"name": row.name, "version": row.version})
 
 
-def check(transaction: Transaction, caller: Caller, wanted: str) -> str:
-    """The runtime that new work names, as `name:version`; without a version, the newest that is ready."""
-    name, _, version = wanted.partition(":")
-    rows = transaction.rows(
-        _RUNTIMES.where(runtime.c.user_id == caller.user_id, runtime.c.name == name).order_by(
-            runtime.c.version.desc()
-        )
-    )
-    chosen = [row for row in rows if not version or str(row.version) == version]
-    ready = next((row for row in chosen if _state(row) == "ready"), None)
-    if ready is not None:
-        return pinned(ready)
-    if not chosen:
-        remedy = f"Make it: corral runtime create {name}."
-        raise Invalid.field("body.runtime", f"You have no runtime {wanted}.", remedy)
-    state, work = _state(chosen[0]), chosen[0].workload_id
-    remedy = f"Build it: corral runtime build {name}."
-    if state == "building":
-        remedy = f"Submit again when it is ready; the work {work} builds it."
-    raise Invalid.field("body.runtime", f"The runtime {wanted} is {state}.", remedy)
-
-
-def builder_of(transaction: Transaction, user_id: str, wanted: str) -> str:
-    """The workload whose environment the runtime is."""
-    name, _, version = wanted.partition(":")
-    row = transaction.first(
-        _RUNTIMES.where(
-            runtime.c.user_id == user_id, runtime.c.name == name, runtime.c.version == int(version)
-        )
-    )
-    if row is None or _state(row) != "ready":
-        raise NotFound(f"Its runtime {wanted} is no longer there.", f"Build it: corral runtime build {name}.")
-    transaction.run(update(runtime).where(runtime.c.id == row.id).values(used_at=transaction.now))
-    return str(row.workload_id)
-
-
 def forget_unused(transaction: Transaction, most: int) -> int:
     """Removes runtimes that no work used for a long time."""
     rows = transaction.rows(
-        _RUNTIMES.where(runtime.c.used_at <= transaction.now - KEPT).order_by(runtime.c.used_at).limit(most)
+        RUNTIMES.where(runtime.c.used_at <= transaction.now - KEPT).order_by(runtime.c.used_at).limit(most)
     )
     removed = 0
     for row in rows:
-        if _state(row) != "building" and pinned(row) not in _in_use(transaction, row.user_id):
+        if state_of(row) != "building" and pinned(row) not in _in_use(transaction, row.user_id):
             _remove(transaction, SYSTEM, row)
             removed += 1
     return removed
-
-
-def pinned(row: AnyRow) -> str:
-    return f"{row.name}:{row.version}"
 
 
 def _affordable(transaction: Transaction, caller: Caller, spec: RuntimeSpec) -> RuntimeSpec:
@@ -218,22 +177,10 @@ def _in_use(transaction: Transaction, user_id: str) -> dict[str, list[RuntimeUse
 
 
 def _find(transaction: Transaction, caller: Caller, runtime_id: str) -> AnyRow:
-    row = transaction.first(_RUNTIMES.where(runtime.c.id == runtime_id, runtime.c.user_id == caller.user_id))
+    row = transaction.first(RUNTIMES.where(runtime.c.id == runtime_id, runtime.c.user_id == caller.user_id))
     if row is None:
         raise NotFound("There is no such runtime of yours.", "List your runtimes to find its id.")
     return row
-
-
-def _state(row: AnyRow) -> RuntimeState:
-    match row.build_state:
-        case None | State.DELETED:
-            return "defined"
-        case State.SUCCEEDED:
-            return "ready"
-        case State.FAILED | State.STOPPED:
-            return "failed"
-        case _:
-            return "building"
 
 
 def _digest(requirements: list[str]) -> str:
@@ -263,14 +210,9 @@ def _shown(row: AnyRow, used: Mapping[str, list[RuntimeUse]]) -> Runtime:
         name=row.name,
         version=row.version,
         requirements=row.requirements,
-        state=_state(row),
+        state=state_of(row),
         workload_id=row.workload_id,
         created_at=row.created_at,
         used_at=row.used_at,
         used_by=used.get(pinned(row), []),
     )
-
-
-_RUNTIMES = select(*runtime.c, workload.c.state.label("build_state")).join(
-    workload, workload.c.id == runtime.c.workload_id, isouter=True
-)

@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import select
 
+from corral.inputs.secrets import SecretBox, forget_withdrawn
+from corral.inputs.tables import secret
 from corral.store.database import Transaction
 from corral.store.keyring import Keyring
-from corral.training.secrets import SecretBox, forget_withdrawn
-from corral.training.tables import secret
 from tests.apps import ApiClient
 from tests.campus import Campus, made, refused
 from tests.control.ground import Ground

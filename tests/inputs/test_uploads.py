@@ -16,11 +16,11 @@ from corral.core.bounds import PersonBounds
 from corral.core.refusals import Malformed
 from corral.engines.archives.asking import check
 from corral.engines.archives.limits import Archive, Contents, Form, Limits
+from corral.inputs import upload_files, uploads
+from corral.inputs.tables import upload
+from corral.inputs.upload_files import UploadFiles
+from corral.inputs.uploads import forget_unused, known_contents
 from corral.server.settings import Settings
-from corral.training import upload_files, uploads
-from corral.training.tables import upload
-from corral.training.upload_files import UploadFiles
-from corral.training.uploads import forget_unused, known_contents
 from tests.apps import ApiClient
 from tests.campus import Campus, made, refused
 from tests.control.ground import Ground

@@ -8,8 +8,8 @@ from corral.api.callers import Caller, Requires
 from corral.api.models import Id
 from corral.api.once import CreatedOnce, Db
 from corral.core.permissions import Permission
-from corral.training import runtimes
-from corral.training.models import NewRuntime, Runtime, Runtimes
+from corral.runtimes import service
+from corral.runtimes.models import NewRuntime, Runtime, Runtimes
 
 router = APIRouter(prefix="/runtimes", tags=["training"])
 
@@ -19,22 +19,22 @@ Runner = Annotated[Caller, Requires(Permission.WORKLOADS_RUN)]
 @router.get("")
 async def list_my_runtimes(database: Db, caller: Runner) -> Runtimes:
     """Your Python environments, and those that can be made by their name alone."""
-    return await database.read(runtimes.list_runtimes, caller)
+    return await database.read(service.list_runtimes, caller)
 
 
 @router.post("", status_code=201)
 async def create_runtime(once: CreatedOnce, caller: Runner, new: NewRuntime) -> Runtime:
     """Defines a runtime, or its next version, and builds it as work of yours."""
-    return await once.create(caller, runtimes.create, new)
+    return await once.create(caller, service.create, new)
 
 
 @router.post("/{runtime_id}/build")
 async def build_runtime(database: Db, caller: Runner, runtime_id: Id) -> Runtime:
     """Builds one that is only defined, or whose build failed."""
-    return await database.write(runtimes.build, caller, runtime_id)
+    return await database.write(service.build, caller, runtime_id)
 
 
 @router.delete("/{runtime_id}", status_code=204)
 async def delete_runtime(database: Db, caller: Runner, runtime_id: Id) -> None:
     """Deletes one that no work needs any more."""
-    await database.write(runtimes.delete_runtime, caller, runtime_id)
+    await database.write(service.delete_runtime, caller, runtime_id)

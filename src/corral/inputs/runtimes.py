@@ -1,0 +1,75 @@
+"""Runtimes as work uses them: which one a document means, and whose files it is.
+
+A runtime lives as long as the workload that built it is not deleted: the engine keeps its directory with that
+workload. A runtime belongs to the person who made it: what is installed there runs with its owner's rights,
+and nobody else's. How runtimes are made and built is `corral.runtimes`.
+"""
+
+from typing import Literal
+
+from sqlalchemy import select, update
+
+from corral.api.callers import Caller
+from corral.core.refusals import Invalid, NotFound
+from corral.inputs.tables import runtime
+from corral.store.database import AnyRow, Transaction
+from corral.workloads.states import State
+from corral.workloads.tables import workload
+
+RuntimeState = Literal["defined", "building", "ready", "failed"]
+
+RUNTIMES = select(*runtime.c, workload.c.state.label("build_state")).join(
+    workload, workload.c.id == runtime.c.workload_id, isouter=True
+)
+
+
+def check(transaction: Transaction, caller: Caller, wanted: str) -> str:
+    """The runtime that new work names, as `name:version`; without a version, the newest that is ready."""
+    name, _, version = wanted.partition(":")
+    rows = transaction.rows(
+        RUNTIMES.where(runtime.c.user_id == caller.user_id, runtime.c.name == name).order_by(
+            runtime.c.version.desc()
+        )
+    )
+    chosen = [row for row in rows if not version or str(row.version) == version]
+    ready = next((row for row in chosen if state_of(row) == "ready"), None)
+    if ready is not None:
+        return pinned(ready)
+    if not chosen:
+        remedy = f"Make it: corral runtime create {name}."
+        raise Invalid.field("body.runtime", f"You have no runtime {wanted}.", remedy)
+    state, work = state_of(chosen[0]), chosen[0].workload_id
+    remedy = f"Build it: corral runtime build {name}."
+    if state == "building":
+        remedy = f"Submit again when it is ready; the work {work} builds it."
+    raise Invalid.field("body.runtime", f"The runtime {wanted} is {state}.", remedy)
+
+
+def builder_of(transaction: Transaction, user_id: str, wanted: str) -> str:
+    """The workload whose environment the runtime is."""
+    name, _, version = wanted.partition(":")
+    row = transaction.first(
+        RUNTIMES.where(
+            runtime.c.user_id == user_id, runtime.c.name == name, runtime.c.version == int(version)
+        )
+    )
+    if row is None or state_of(row) != "ready":
+        raise NotFound(f"Its runtime {wanted} is no longer there.", f"Build it: corral runtime build {name}.")
+    transaction.run(update(runtime).where(runtime.c.id == row.id).values(used_at=transaction.now))
+    return str(row.workload_id)
+
+
+def pinned(row: AnyRow) -> str:
+    return f"{row.name}:{row.version}"
+
+
+def state_of(row: AnyRow) -> RuntimeState:
+    match row.build_state:
+        case None | State.DELETED:
+            return "defined"
+        case State.SUCCEEDED:
+            return "ready"
+        case State.FAILED | State.STOPPED:
+            return "failed"
+        case _:
+            return "building"
