@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 from corral_sdk import Client
 
-from corral.usage.metrics.rules import Report, RunKey
+from corral.core.runs import RunId
+from corral.usage.metrics.rules import Report
 from corral.usage.metrics.service import record
 from tests.cli.running import Corral, Done
 from tests.databases import in_database, sqlite_url
@@ -17,7 +18,7 @@ def test_metrics_of_a_workload_that_nobody_knows_are_not_shown(
     admin: Corral, live_corral: LiveCorral
 ) -> None:
     """Though there are some: who may see them is decided by the workload."""
-    report = Report(RunKey(UNKNOWN, 1, 0), 1, datetime(2026, 11, 15, tzinfo=UTC), {"loss": 0.5})
+    report = Report(RunId(UNKNOWN, 1, 0), 1, datetime(2026, 11, 15, tzinfo=UTC), {"loss": 0.5})
     url = sqlite_url(live_corral.home / "corral.db")
     in_database(url, lambda transaction: record(transaction, [report]))
     outcome = admin("metrics", UNKNOWN)
@@ -37,9 +38,7 @@ def test_last_values_are_shown_with_lowest_and_highest(
     workload = transport.request("POST", "/api/v1/training", body=document, create=True).json()["id"]
     assert "Nothing was reported" in admin("metrics", workload).err
     reports = [
-        Report(
-            RunKey(workload, 1, 0), number, datetime(2026, 11, 15, 9, tzinfo=UTC), {"step": number, **body}
-        )
+        Report(RunId(workload, 1, 0), number, datetime(2026, 11, 15, 9, tzinfo=UTC), {"step": number, **body})
         for number, body in enumerate([{"loss": 2.0}, {"loss": 0.25}, {"loss": 0.5, "note": "late"}])
     ]
     url = sqlite_url(live_corral.home / "corral.db")

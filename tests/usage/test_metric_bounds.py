@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import func, insert, select
 
 from corral.core.bounds import PersonBounds
+from corral.core.runs import RunId
 from corral.store.database import Database, Transaction
-from corral.usage.metrics.rules import MOST_POINTS, Report, RunKey
+from corral.usage.metrics.rules import MOST_POINTS, Report
 from corral.usage.metrics.service import forget, record
 from corral.usage.metrics.tables import metric_person, metric_point, metric_series
 from corral.usage.tables import usage_allocation
@@ -17,7 +18,7 @@ FIRST, SECOND, OTHER = (f"w01k9x3v7qzt8m2c4w6d0{letter}" for letter in ("aa", "b
 
 
 def _report(workload_id: str, number: int, **body: object) -> Report:
-    return Report(RunKey(workload_id, 1, 0), number, AT + timedelta(seconds=number), body)
+    return Report(RunId(workload_id, 1, 0), number, AT + timedelta(seconds=number), body)
 
 
 def _own(transaction: Transaction, workload_id: str, user_id: str) -> None:

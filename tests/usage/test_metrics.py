@@ -13,18 +13,19 @@ from sqlalchemy import func, select
 
 from corral.api.callers import Caller
 from corral.core.refusals import NotFound
+from corral.core.runs import RunId
 from corral.store.database import Database, Transaction
-from corral.usage.metrics.rules import MOST_NAMES, MOST_POINTS, Report, RunKey, every_after, take
+from corral.usage.metrics.rules import MOST_NAMES, MOST_POINTS, Report, every_after, take
 from corral.usage.metrics.service import Curve, curves, forget, read_until, record
 from corral.usage.metrics.tables import metric_point, metric_run, metric_series
 from tests.campus import Campus, made, refused
 
 WORKLOAD = "w01k9x3v7qzt8m2c4w6d0aa"
-RUN = RunKey(WORKLOAD, 1, 0)
+RUN = RunId(WORKLOAD, 1, 0)
 AT = datetime(2026, 11, 15, 9, tzinfo=UTC)
 
 
-def _report(number: int, *, run: RunKey = RUN, **body: object) -> Report:
+def _report(number: int, *, run: RunId = RUN, **body: object) -> Report:
     return Report(run, number, AT + timedelta(seconds=number), body)
 
 
@@ -60,10 +61,10 @@ async def test_report_that_is_told_again_changes_nothing(database: Database) -> 
 
 
 async def test_runs_are_told_apart(database: Database) -> None:
-    runs = [RunKey(WORKLOAD, attempt, replica) for attempt in (1, 2) for replica in (0, 1)]
+    runs = [RunId(WORKLOAD, attempt, replica) for attempt in (1, 2) for replica in (0, 1)]
     await database.write(record, [_report(1, run=run, loss=1.0) for run in reversed(runs)])
     found = await _curves(database)
-    assert [RunKey(one.row.workload_id, one.row.attempt, one.row.replica) for one in found] == runs
+    assert [RunId(one.row.workload_id, one.row.attempt, one.row.replica) for one in found] == runs
 
 
 async def test_step_that_is_not_given_is_counted(database: Database) -> None:
@@ -131,7 +132,7 @@ async def test_names_of_a_workload_are_bounded_and_the_rest_is_counted(database:
 
 
 async def test_deleted_workload_leaves_nothing(database: Database) -> None:
-    other = RunKey("w01k9x3v7qzt8m2c4w6d0zz", 1, 0)
+    other = RunId("w01k9x3v7qzt8m2c4w6d0zz", 1, 0)
     await database.write(record, [_report(1, loss=1.0), _report(1, run=other, loss=1.0)])
     await database.write(forget, [WORKLOAD])
     assert await _curves(database) == []

@@ -18,6 +18,7 @@ from corral.core.devices import DeviceUse, slice_milli
 from corral.core.holds import Claim
 from corral.core.plans import Eviction, Infeasible, Placement, Plan, Reservation
 from corral.core.resources import WHOLE_DEVICE_MILLI, Resource
+from corral.core.runs import ReplicaId, RunId
 from corral.core.steps import Step
 from corral.scheduling.validate.snapshot import write_value
 from corral.store.database import Transaction
@@ -29,8 +30,6 @@ from corral.workloads.expectations import note
 from corral.workloads.machine import FoundFeasible, FoundInfeasible, Granted, Taken, may_start
 from corral.workloads.reasons import infeasible_facts
 from corral.workloads.records import Grant, Loaded, apply_all, load, open_attempts
-from corral.workloads.runs import run_name
-from corral.workloads.snapshot import replica_name, replica_number
 from corral.workloads.steps import read_rows
 from corral.workloads.tables import claim, verdict, workload
 
@@ -180,14 +179,14 @@ def _grants(loaded: Loaded, placements: list[Placement], known: Known) -> list[G
     needed = loaded.row.spec["resources"]
     return [
         Grant(
-            replica_number(each.replica),
+            ReplicaId.parse(each.replica).number,
             each.node,
             each.devices,
             needed["cpu_milli"],
             needed["memory_mib"],
             sum(_milli(known, each.node, use) for use in each.devices),
         )
-        for each in sorted(placements, key=lambda each: replica_number(each.replica))
+        for each in sorted(placements, key=lambda each: ReplicaId.parse(each.replica).number)
     ]
 
 
@@ -203,7 +202,7 @@ def _entry(loaded: Loaded, grant: Grant, known: Known) -> ledger.Grant:
         (Resource.MEMORY_MIB.value, "", grant.memory_mib),
     )
     return ledger.Grant(
-        allocation_id=run_name(row.id, attempt, grant.number),
+        allocation_id=str(RunId(row.id, attempt, grant.number)),
         workload_id=row.id,
         attempt=attempt,
         replica=grant.number,
@@ -273,7 +272,7 @@ def _stored_claims(transaction: Transaction, zone_id: str) -> set[Claim]:
     return {
         Claim(
             row.workload_id,
-            replica_name(row.workload_id, row.replica),
+            str(ReplicaId(row.workload_id, row.replica)),
             row.node,
             None if row.at is None else int(row.at.timestamp()),
         )
@@ -284,7 +283,7 @@ def _stored_claims(transaction: Transaction, zone_id: str) -> set[Claim]:
 def _claim_row(each: Claim, zone_id: str) -> JsonObject:
     return {
         "workload_id": each.workload,
-        "replica": replica_number(each.replica),
+        "replica": ReplicaId.parse(each.replica).number,
         "zone_id": zone_id,
         "node": each.node,
         "at": None if each.at is None else datetime.fromtimestamp(each.at, UTC),

@@ -16,6 +16,7 @@ from corral.core.holds import Claim
 from corral.core.nodes import Node
 from corral.core.queues import Queue
 from corral.core.refusals import Unavailable
+from corral.core.runs import ReplicaId
 from corral.queues import snapshot as queues
 from corral.scheduling.live.infeasible_work import FullCapacity
 from corral.scheduling.live.live_planner import Changes, Load
@@ -25,7 +26,6 @@ from corral.store.piecewise import read_piecewise
 from corral.store.schema import any_of
 from corral.workloads import snapshot as work
 from corral.workloads.arrivals import newest_arrivals
-from corral.workloads.snapshot import replica_name, replica_number
 from corral.workloads.stand_ins import stand_ins
 from corral.workloads.tables import allocation, claim
 from corral.zones import journal
@@ -229,12 +229,12 @@ def _claims(transaction: Transaction, zone_id: str, left_out: Collection[str]) -
     )
     for name in failed:
         log.warning("a promise or reservation cannot be read; it is dropped", workload=name)
-    return tuple(sorted(found, key=lambda one: (one.workload, replica_number(one.replica))))
+    return tuple(sorted(found, key=lambda one: ReplicaId.parse(one.replica)))
 
 
 def _claim(row: AnyRow) -> Claim:
     at = None if row.at is None else int(row.at.timestamp())
-    return Claim(row.workload_id, replica_name(row.workload_id, row.replica), row.node, at)
+    return Claim(row.workload_id, str(ReplicaId(row.workload_id, row.replica)), row.node, at)
 
 
 _DEVICES = select(allocation.c.node, allocation.c.devices).where(any_of(allocation.c.workload_id, "ids"))

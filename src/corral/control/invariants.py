@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import func, select
 
+from corral.core.runs import RunId
 from corral.store.database import Transaction
 from corral.usage.soundness import find_faults
 from corral.usage.tables import usage_allocation
 from corral.workloads.machine import Phase
-from corral.workloads.runs import run_name
 from corral.workloads.states import PRESENT
 from corral.workloads.tables import allocation, attempt, replica, transition, workload
 from corral.zones.tables import device, node, zone_journal
@@ -85,7 +85,7 @@ def _exits(transaction: Transaction) -> Iterator[str | None]:
         )
     )
     for row in rows:
-        name = run_name(row.workload_id, row.attempt, row.number)
+        name = str(RunId(row.workload_id, row.attempt, row.number))
         has_ended = row.phase == Phase.ENDED
         if row.closed_at is not None and not has_ended:
             yield f"{name} is {row.phase}, but its attempt is closed"
@@ -109,9 +109,9 @@ def _allocations(transaction: Transaction) -> Iterator[str | None]:
     }
     for key in sorted(held | present):
         if key not in present:
-            yield f"{run_name(*key)} has ended and still holds its place"
+            yield f"{RunId(*key)} has ended and still holds its place"
         elif key not in held:
-            yield f"{run_name(*key)} has not ended and holds no place"
+            yield f"{RunId(*key)} has not ended and holds no place"
         else:
             yield None
 
@@ -145,7 +145,7 @@ def _ledger(transaction: Transaction) -> Iterator[str | None]:
     yield from find_faults(transaction)
     entries = {row.id: row for row in transaction.rows(select(usage_allocation))}
     for row in transaction.rows(select(replica)):
-        name = run_name(row.workload_id, row.attempt, row.number)
+        name = str(RunId(row.workload_id, row.attempt, row.number))
         entry = entries.pop(name, None)
         if entry is None:
             yield f"{name} is not in the ledger"

@@ -3,8 +3,8 @@
 from sqlalchemy import select
 
 from corral.control.loop import Done, Loop, MayLead
-from corral.control.observations import split_run
 from corral.control.term import Term
+from corral.core.runs import RunId
 from corral.engines.interface import Engine, RunPhase
 from corral.store.database import Database, Transaction
 from corral.usage import ledger
@@ -49,8 +49,8 @@ class Meter:
             mark = self._read_time().mark
             if not usage.nodes.keys() <= self._nodes.keys():
                 self._nodes = await self._database.read(self._node_ids)
-            workloads = {run: parts[0] for run in usage.runs if (parts := split_run(run)) is not None}
-            await self._samples.store(self._feed.points(usage, mark, self._nodes, workloads))
+            owners = {name: run.workload_id for name in usage.runs if (run := RunId.parse(name)) is not None}
+            await self._samples.store(self._feed.points(usage, mark, self._nodes, owners))
         return Done(written)
 
     def _beat(self, transaction: Transaction, term: Term, reading: Reading, alive: list[str]) -> int:

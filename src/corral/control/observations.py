@@ -1,6 +1,6 @@
 """What an observation makes of the records, and what the engine is to be told then. In one transaction.
 
-Runs are named `<workload>-<attempt>-<replica>`. An ending is recorded once: with it what the replica held is
+An ending is recorded once: with it what the replica held is
 free, and the ledger is closed. What the engine still tells of after that it may forget.
 """
 
@@ -14,6 +14,7 @@ from sqlalchemy import select
 from corral.control.departures import departed
 from corral.control.isolation import Apart
 from corral.core.refusals import Refusal
+from corral.core.runs import ReplicaId, RunId
 from corral.core.steps import Step
 from corral.engines.interface import Ending, Observation, Run, RunPhase, Start
 from corral.engines.reports import Message, MessageKind
@@ -42,8 +43,6 @@ from corral.workloads.records import (
     note_member,
     use_from_dict,
 )
-from corral.workloads.runs import run_name
-from corral.workloads.snapshot import replica_name
 from corral.workloads.states import LEAVING, PRESENT, WAITING, State
 from corral.workloads.tables import replica, workload
 from corral.zones.rules import USUAL_GRACE_SECONDS
@@ -108,7 +107,7 @@ def record(
     for run in observed.runs:
         runs[run.run] = run  # of several changes the last one counts; an ending is always the last
     present = _load(transaction, ids_in_states(transaction, zone_id, PRESENT), apart)
-    names = {name: parts[0] for name in runs if (parts := split_run(name)) is not None}
+    names = {name: found.workload_id for name in runs if (found := RunId.parse(name)) is not None}
     others = _load(transaction, set(names.values()) - present.keys(), apart)
     for name, run in runs.items():
         owner = names.get(name, name)
@@ -140,18 +139,9 @@ def _load_one(transaction: Transaction, workload_id: str, found: dict[str, Loade
 def note_checkpoints(transaction: Transaction, said: Sequence[Message]) -> None:
     """Remembers when work was last safe: what it did before that is not lost when its place is taken."""
     for message in said:
-        parts = split_run(message.run)
-        if message.kind is MessageKind.CHECKPOINT and parts is not None:
-            note_member(transaction, *parts, {"checkpoint_at": _moment(message.at)})
-
-
-def split_run(name: str) -> tuple[str, int, int] | None:
-    """Workload, attempt and replica of a run; None for a name that Corral did not give."""
-    workload_id, _, rest = name.partition("-")
-    attempt, _, number = rest.partition("-")
-    if not (workload_id and attempt.isdecimal() and number.isdecimal()):
-        return None
-    return workload_id, int(attempt), int(number)
+        run = RunId.parse(message.run)
+        if message.kind is MessageKind.CHECKPOINT and run is not None:
+            note_member(transaction, run, {"checkpoint_at": _moment(message.at)})
 
 
 def _see(
@@ -163,12 +153,12 @@ def _see(
     reading: Reading,
     todo: EngineCommands,
 ) -> None:
-    parts = split_run(name)
-    loaded = None if parts is None else present.get(parts[0]) or others.get(parts[0])
-    if parts is None or loaded is None:
+    run_id = RunId.parse(name)
+    loaded = None if run_id is None else present.get(run_id.workload_id) or others.get(run_id.workload_id)
+    if run_id is None or loaded is None:
         todo.foreign.append(name)
         return
-    workload_id, attempt, number = parts
+    workload_id, attempt, number = run_id
     is_live = workload_id in present and attempt == loaded.life.attempt and number < len(loaded.life.members)
     if not is_live:
         # Recorded already, or (after a restored backup, say) of a time that Corral no longer knows.
@@ -184,7 +174,7 @@ def _see(
         return
     if run.started is not None and loaded.life.members[number].phase is not Phase.RUNNING:
         values = {"started_at": _moment(run.started)}
-        note_member(transaction, workload_id, attempt, number, values)
+        note_member(transaction, run_id, values)
     phase = Phase.STARTING if run.phase is RunPhase.STARTING else Phase.RUNNING
     present[workload_id] = apply(transaction, loaded, Seen(number, phase))
 
@@ -201,7 +191,7 @@ def _follow_up(
     """Replicas of which the engine knows nothing: those it knew are lost, others were never started."""
     loaded, complete = present[workload_id], observed.complete
     for member in loaded.life.members:
-        name = run_name(loaded.row.id, loaded.life.attempt, member.number)
+        name = str(RunId(loaded.row.id, loaded.life.attempt, member.number))
         if name in runs or member.phase is Phase.ENDED or loaded.life.state not in PRESENT:
             continue
         if member.phase is Phase.GRANTED:
@@ -217,7 +207,8 @@ def _follow_up(
 
 def _end(transaction: Transaction, loaded: Loaded, event: Ended, run: Run | None, reading: Reading) -> Loaded:
     """The ending of one replica: its facts, what it held, the ledger, and what becomes of the workload."""
-    row, attempt, number = loaded.row, loaded.life.attempt, event.number
+    number = event.number
+    run_id = RunId(loaded.row.id, loaded.life.attempt, number)
     ended_at = transaction.now if run is None or run.ended is None else _moment(run.ended)
     values = {
         "exit_code": event.exit_code,
@@ -228,15 +219,15 @@ def _end(transaction: Transaction, loaded: Loaded, event: Ended, run: Run | None
     }
     if run is not None and run.started is not None:
         values["started_at"] = _moment(run.started)
-    note_member(transaction, row.id, attempt, number, values)
+    note_member(transaction, run_id, values)
     lost_since = _lost_since(transaction, loaded, number, ended_at)
     after = apply(transaction, loaded, event)
-    free(transaction, row.id, attempt, number)
+    free(transaction, run_id)
     released = _released(event, run, reading)
     lost_us = None
     if released is not None and lost_since is not None:
         lost_us = released.boottime_us - (ended_at - lost_since) // _MICROSECOND
-    ledger.close(transaction, run_name(row.id, attempt, number), released, lost_since_us=lost_us)
+    ledger.close(transaction, str(run_id), released, lost_since_us=lost_us)
     return after
 
 
@@ -306,7 +297,7 @@ def _act(
                     todo.starts[workload_id] = starts
             case TellMembers():
                 loaded = apply(transaction, loaded, Told())
-                runs = [run_name(workload_id, loaded.life.attempt, each) for each in instruction.numbers]
+                runs = [str(RunId(workload_id, loaded.life.attempt, each)) for each in instruction.numbers]
                 todo.signals[workload_id] = Signal(_grace_seconds(loaded.row.spec), runs)
 
 
@@ -344,9 +335,9 @@ def _starts(
         return []
     return [
         Start(
-            run_name(row.id, attempt, one.number),
+            str(RunId(row.id, attempt, one.number)),
             row.id,
-            replica_name(row.id, one.number),
+            str(ReplicaId(row.id, one.number)),
             attempt,
             one.node,
             tuple(use_from_dict(use) for use in one.devices),

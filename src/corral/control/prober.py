@@ -7,6 +7,7 @@ from corral.control.questions import Questions
 from corral.control.schedule import Scheduler
 from corral.core.ids import Kind, new_id
 from corral.core.queues import Queue
+from corral.core.runs import ReplicaId
 from corral.core.workloads import Replica, ReplicaGroup, Workload
 from corral.identity.lookups import Organisation
 from corral.queues.service import find_queue
@@ -16,7 +17,7 @@ from corral.store.database import Database, Transaction
 from corral.workloads import expectations, service, visibility
 from corral.workloads.caps import left_out_for_caps
 from corral.workloads.expectations import Waits
-from corral.workloads.snapshot import GROUP, replica_name
+from corral.workloads.snapshot import GROUP
 from corral.workloads.spec import Resources, WorkSpec
 from corral.workloads.verdicts import Verdict, left_out, verdict_of
 
@@ -74,7 +75,7 @@ def _question(
     now = int(transaction.now.timestamp())
     queue_id, missing = _queue(transaction, node, caller.user_id, zone_id)
     resources = Resources.model_validate(document["resources"])
-    replicas = tuple(Replica(replica_name(name, number)) for number in range(spec.replicas))
+    replicas = tuple(Replica(str(ReplicaId(name, number))) for number in range(spec.replicas))
     group = ReplicaGroup(GROUP, None, resources.request(), replicas, preemptible=spec.preemptible)
     workload = Workload(
         name=name,

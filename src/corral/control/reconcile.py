@@ -18,11 +18,12 @@ from corral.control.errands import Errands
 from corral.control.first_observation import note_observed
 from corral.control.isolation import Apart, is_of_one
 from corral.control.loop import Done, Loop, MayLead
-from corral.control.observations import EngineCommands, Kind, Sent, note_checkpoints, record, split_run
+from corral.control.observations import EngineCommands, Kind, Sent, note_checkpoints, record
 from corral.control.term import Term
 from corral.control.troubles import Key, Troubles
 from corral.core.failures import in_words
 from corral.core.nodes import Node
+from corral.core.runs import RunId
 from corral.core.steps import OF_RECONCILING, Step
 from corral.engines.interface import Cursor, Engine, Inventory, Observation
 from corral.engines.reports import Message
@@ -317,6 +318,6 @@ class Reconciler:
 def _by_workload(said: Sequence[Message]) -> dict[str, list[Message]]:
     found: dict[str, list[Message]] = {}
     for message in said:
-        parts = split_run(message.run)
-        found.setdefault(message.run if parts is None else parts[0], []).append(message)
+        run = RunId.parse(message.run)
+        found.setdefault(message.run if run is None else run.workload_id, []).append(message)
     return found

@@ -2,20 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 
-from corral.control.observations import split_run
+from corral.core.runs import RunId
 from corral.engines.reports import Message, MessageKind
 from corral.store.database import Transaction
 from corral.usage.clock import moment_of
-from corral.usage.metrics.rules import Report, RunKey
+from corral.usage.metrics.rules import Report
 from corral.usage.metrics.service import record
 
 
 def keep_reports(transaction: Transaction, said: Sequence[Message]) -> Mapping[str, str | None]:
     """Hearing the same again changes nothing. Why not all was kept, for each workload that reported."""
     reports = [
-        Report(RunKey(*parts), message.number, moment_of(message.at), message.body)
+        Report(run, message.number, moment_of(message.at), message.body)
         for message in said
-        if message.kind is MessageKind.REPORT and (parts := split_run(message.run)) is not None
+        if message.kind is MessageKind.REPORT and (run := RunId.parse(message.run)) is not None
     ]
     if not reports:
         return {}

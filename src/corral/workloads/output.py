@@ -15,13 +15,13 @@ from sqlalchemy import select
 from corral.api.callers import Caller
 from corral.api.patience import Patience
 from corral.core.refusals import NotFound
+from corral.core.runs import RunId
 from corral.engines.interface import Engine
 from corral.store.database import Database, Transaction
 from corral.workloads import visibility
 from corral.workloads.machine import Phase
 from corral.workloads.masker import Masker, part_limit
 from corral.workloads.masking import masked, reach, unfinished_character, unfinished_secret
-from corral.workloads.runs import run_name
 from corral.workloads.states import OVER
 from corral.workloads.steps import TOPIC
 from corral.workloads.tables import replica
@@ -91,7 +91,7 @@ def find_place(
         )
     )
     assert one is not None, "an attempt has all its replicas"
-    run = None if one.phase == Phase.GRANTED else run_name(workload_id, chosen, number)
+    run = None if one.phase == Phase.GRANTED else str(RunId(workload_id, chosen, number))
     secrets = tuple(masks(transaction, workload_id))
     return Place(workload_id, chosen, number, run, one.phase == Phase.ENDED, secrets, caller.user_id)
 

@@ -17,6 +17,7 @@ from corral.api.problems import Problem
 from corral.api.standing import Check
 from corral.api.streams import WatchedStream
 from corral.core.concurrency import ConcurrencyLimit
+from corral.core.runs import RunId
 from corral.engines.interface import Engine
 from corral.store.database import Database
 from corral.workloads import output, visibility
@@ -160,7 +161,7 @@ async def download_logs(
         return await database.read(output.find_place, now, state.masks, workload_id, attempt, replica)
 
     place = await find(caller)
-    name = f"{workload_id}-{place.attempt}-{place.number}.log"
+    name = f"{RunId(workload_id, place.attempt, place.number)}.log"
     held = ExitStack()
     held.enter_context(state.log_places.taken(caller.user_id))
     content = output.everything(engine, state.masker, place)

@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete, insert, select
 
 from corral.core.devices import DeviceUse
+from corral.core.runs import RunId
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import JsonObject, any_of
 from corral.workloads.machine import End as MemberEnd
@@ -151,18 +152,18 @@ def open_attempts(transaction: Transaction, granted: Sequence[tuple[Loaded, Sequ
     )
 
 
-def free(transaction: Transaction, workload_id: str, number: int, replica_number: int) -> bool:
+def free(transaction: Transaction, run: RunId) -> bool:
     """The replica is gone, and with it what it held; False if that was known."""
-    key = {"id_": workload_id, "attempt_": number, "number_": replica_number}
-    return bool(transaction.run(_FREE, key))
+    return bool(transaction.run(_FREE, _key(run)))
 
 
-def note_member(
-    transaction: Transaction, workload_id: str, number: int, replica_number: int, values: JsonObject
-) -> None:
+def note_member(transaction: Transaction, run: RunId, values: JsonObject) -> None:
     """Facts about a replica that decide nothing: exit code, instants, counters."""
-    key = {"id_": workload_id, "attempt_": number, "number_": replica_number}
-    transaction.run(CHANGE_MEMBER, key | values)
+    transaction.run(CHANGE_MEMBER, _key(run) | values)
+
+
+def _key(run: RunId) -> JsonObject:
+    return {"id_": run.workload_id, "attempt_": run.attempt, "number_": run.replica}
 
 
 def use_as_dict(use: DeviceUse) -> dict[str, Any]:

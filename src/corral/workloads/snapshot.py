@@ -11,6 +11,7 @@ from typing import cast
 
 from sqlalchemy import select
 
+from corral.core.runs import ReplicaId
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Workload
 from corral.store.database import AnyRow, Transaction
 from corral.store.piecewise import read_piecewise
@@ -23,14 +24,6 @@ from corral.workloads.tables import allocation, workload
 GROUP = "replicas"
 # How much later than its grace a replica may leave before nothing is promised on its place any more.
 OVERDUE_SECONDS = 30
-
-
-def replica_name(workload_id: str, number: int) -> str:
-    return f"{workload_id}-{number}"
-
-
-def replica_number(name: str) -> int:
-    return int(name.rpartition("-")[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +124,7 @@ def as_workload(loaded: Loaded, held: Iterable[AnyRow], now: datetime) -> Worklo
         if not replicas:
             return None
     elif _may_wait(life) and (row.not_before is None or row.not_before <= now):
-        replicas = tuple(Replica(replica_name(row.id, each)) for each in range(row.spec["replicas"]))
+        replicas = tuple(Replica(str(ReplicaId(row.id, each))) for each in range(row.spec["replicas"]))
         if not replicas:
             raise ValueError("it asks for no replicas")
     else:
@@ -169,7 +162,7 @@ def _placed(row: AnyRow, held: Iterable[AnyRow], now: datetime, *, is_leaving: b
         state = ReplicaState.STUCK if now > overdue else ReplicaState.RELEASING
     return tuple(
         Replica(
-            replica_name(row.id, one.replica),
+            str(ReplicaId(row.id, one.replica)),
             state,
             one.node,
             tuple(use_from_dict(use) for use in one.devices),

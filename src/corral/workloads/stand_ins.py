@@ -13,10 +13,11 @@ from sqlalchemy import String, cast, select
 from corral.core.devices import DeviceUse
 from corral.core.nodes import Node
 from corral.core.refusals import Unavailable
+from corral.core.runs import ReplicaId
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, ReplicaState, Request, Workload
 from corral.store.database import Transaction
 from corral.workloads.records import use_from_dict
-from corral.workloads.snapshot import GROUP, replica_name
+from corral.workloads.snapshot import GROUP
 from corral.workloads.tables import allocation, replica, workload
 
 _MOST_AT_ONCE = 500
@@ -51,7 +52,7 @@ def _replica(row: Any, node: Node) -> Replica:
     there = {device.id for device in node.devices}
     uses = tuple(use for use in _uses(row) if use.device in there)
     request = Request(max(0, row.cpu_milli), max(0, row.memory_mib), _asked(uses))
-    name = replica_name(row.workload_id, row.replica)
+    name = str(ReplicaId(row.workload_id, row.replica))
     return Replica(name, ReplicaState.RUNNING, row.node, uses, request)
 
 

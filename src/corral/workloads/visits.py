@@ -8,10 +8,10 @@ from corral.api.callers import Caller
 from corral.audit.record import Subject, record
 from corral.core.permissions import Permission
 from corral.core.refusals import Conflict, Forbidden, NotFound
+from corral.core.runs import RunId
 from corral.store.database import Transaction
 from corral.workloads import visibility
 from corral.workloads.machine import Phase
-from corral.workloads.runs import run_name
 from corral.workloads.states import PRESENT
 from corral.workloads.tables import replica
 
@@ -43,7 +43,7 @@ def find_run(transaction: Transaction, caller: Caller, workload_id: str, number:
         raise NotFound(f"It has no replica {number}.", f"It has {row.spec['replicas']}, counted from 0.")
     if one.phase not in {Phase.STARTING, Phase.RUNNING}:
         raise Conflict(f"Replica {number} does not run.", "Wait until it does (corral ps), or try another.")
-    return FoundRun(run_name(workload_id, row.attempt, number), row.zone_id)
+    return FoundRun(str(RunId(workload_id, row.attempt, number)), row.zone_id)
 
 
 def record_command(transaction: Transaction, caller: Caller, workload_id: str, program: str) -> None:

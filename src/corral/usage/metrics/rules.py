@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from corral.core.runs import RunId
 from corral.usage.metrics.tables import METRIC_NAME_LENGTH
 
 MOST_NAMES = 64
@@ -14,17 +15,11 @@ STEP = "step"
 _LARGEST_STEP = 2**53
 
 
-class RunKey(NamedTuple):
-    workload_id: str
-    attempt: int
-    replica: int
-
-
 @dataclass(frozen=True, slots=True)
 class Report:
     """What one message said. `body` is what the work gave to `report(...)`: a step and any names."""
 
-    run: RunKey
+    run: RunId
     number: int
     at: datetime
     body: Mapping[str, object]

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
 
+from corral.core.runs import RunId
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import any_of
 from corral.usage.metrics.people import People, Room, give_back
 from corral.usage.metrics.rules import (
     MOST_POINTS,
     Report,
-    RunKey,
     Taken,
     every_after,
     kept_points,
@@ -40,7 +40,7 @@ def record(transaction: Transaction, reports: Iterable[Report]) -> Recorded:
 
     What is beyond the bounds of its owner is refused.
     """
-    by_run: dict[RunKey, list[Report]] = defaultdict(list)
+    by_run: dict[RunId, list[Report]] = defaultdict(list)
     for report in reports:
         by_run[report.run].append(report)
     people = People(transaction)
@@ -55,10 +55,10 @@ def record(transaction: Transaction, reports: Iterable[Report]) -> Recorded:
     return Recorded(new, refused)
 
 
-def read_until(transaction: Transaction, workload_ids: Collection[str]) -> dict[RunKey, int]:
+def read_until(transaction: Transaction, workload_ids: Collection[str]) -> dict[RunId, int]:
     """The number of the last report taken of each run of these workloads."""
     rows = transaction.rows(_RUNS, {"workloads": json.dumps(sorted(workload_ids))})
-    return {RunKey(row.workload_id, row.attempt, row.replica): row.last_number for row in rows}
+    return {RunId(row.workload_id, row.attempt, row.replica): row.last_number for row in rows}
 
 
 def forget(transaction: Transaction, workload_ids: Collection[str]) -> None:
@@ -104,7 +104,7 @@ class _Series:
         return 1
 
 
-def _record_run(transaction: Transaction, run: RunKey, reports: Sequence[Report], room: Room) -> int:
+def _record_run(transaction: Transaction, run: RunId, reports: Sequence[Report], room: Room) -> int:
     known = transaction.first(_RUN, run._asdict())
     new = [one for one in reports if known is None or one.number > known.last_number]
     if not new:
@@ -126,7 +126,7 @@ def _record_run(transaction: Transaction, run: RunKey, reports: Sequence[Report]
 
 
 def _add_points(
-    transaction: Transaction, run: RunKey, taken: Sequence[tuple[Report, Taken]], room: Room
+    transaction: Transaction, run: RunId, taken: Sequence[tuple[Report, Taken]], room: Room
 ) -> int:
     """Returns how many values its owner has no room for."""
     refused = 0
@@ -174,7 +174,7 @@ def _write_series(transaction: Transaction, series: _Series) -> int:
     return gone
 
 
-def _new_series(transaction: Transaction, run: RunKey, name: str, at: datetime) -> _Series:
+def _new_series(transaction: Transaction, run: RunId, name: str, at: datetime) -> _Series:
     values = {**run._asdict(), "name": name, "reports": 0, "every": 1, "last_step": 0, "last_at": at}
     series_id = transaction.scalar(insert(metric_series).returning(_s.id), values)
     return _Series(series_id, 0, 1, 0, at, None, None, None, {})

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query
 from corral.api.callers import Caller, SignedIn, lacking
 from corral.api.once import Db
 from corral.core.permissions import OWN_WORK, Permission
+from corral.core.runs import RunId
 from corral.store.database import Transaction
 from corral.usage.context import SeeWorkload, UsageHere
 from corral.usage.samples.models import SampleAnswer, SamplesQuery, shown
@@ -38,4 +39,5 @@ def _check_visible(
         if not caller.scopes(Permission.ZONES_READ):
             raise lacking(Permission.ZONES_READ, "some organisation")
         return
-    see_workload(transaction, caller, subject.partition("-")[0])
+    run = RunId.parse(subject)
+    see_workload(transaction, caller, subject if run is None else run.workload_id)
