@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility import assert_accessible
 from tests.browser.conftest import NARROW, NewPage
+from tests.browser.holding import hold_answers
 from tests.browser.stories import PASSWORD, Story, choose, enter, expect_no_sideways_scroll, open_panel, row
 from tests.live import LiveCorral
 
@@ -164,6 +165,49 @@ def test_account_is_deleted_after_its_name_was_typed(admin_page: Page, story: St
     act.click()
     expect(panel).to_have_count(0)
     expect(row(admin_page, "Lea Vermeer")).to_have_count(0)
+
+
+def test_account_that_is_deleted_is_not_asked_for_while_the_answer_is_on_its_way(
+    admin_page: Page, story: Story
+) -> None:
+    person = story.person("parting", "Parvati Singh")
+    path = f"/api/v1/users/{person.id}"
+    admin_page.goto(f"/people?person={person.id}")
+    panel = open_panel(admin_page, "Parvati Singh")
+    held = hold_answers(admin_page, "DELETE", path)
+    panel.get_by_role("button", name="Delete account").click()
+    dialog = admin_page.get_by_role("dialog").filter(has_text="Delete Parvati Singh?")
+    dialog.get_by_role("textbox").fill("parting")
+    dialog.get_by_role("button", name="Delete account").click()
+    # The list hears of it from the event stream.
+    expect(row(admin_page, "Parvati Singh")).to_have_count(0)
+    expect(panel).to_be_visible()
+    held.let_go()
+    expect(panel).to_have_count(0)
+
+
+def test_own_save_is_not_taken_for_somebody_elses_and_leaves_what_is_typed_elsewhere(
+    admin_page: Page, story: Story
+) -> None:
+    person = story.person("rosa", "Rosa Lind")
+    path = f"/api/v1/users/{person.id}"
+    admin_page.goto(f"/people?person={person.id}")
+    panel = open_panel(admin_page, "Rosa Lind")
+    panel.get_by_role("button", name="Change", exact=True).click()
+    panel.get_by_label("Name", exact=True).fill("Rosa Lindqvist")
+    choose(admin_page, "Priority", "3")
+    held = hold_answers(admin_page, "PATCH", path)
+    with admin_page.expect_response(
+        lambda answer: answer.url.endswith(path) and answer.request.method == "GET"
+    ):
+        panel.get_by_role("button", name="Save priority").click()
+    held.let_go()
+    expect(panel.get_by_role("button", name="Save priority")).to_have_count(0)
+    expect(panel.get_by_text("Someone else changed it meanwhile.")).to_have_count(0)
+    panel.get_by_role("button", name="Save name and mail").click()
+    expect(open_panel(admin_page, "Rosa Lindqvist")).to_contain_text("Signs in as rosa")
+    saved = story.call("GET", f"/users/{person.id}")
+    assert (saved["display_name"], saved["priority"]) == ("Rosa Lindqvist", 3)
 
 
 def test_closed_dialog_is_out_of_the_way_while_it_fades(admin_page: Page, story: Story) -> None:

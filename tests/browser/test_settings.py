@@ -59,7 +59,7 @@ def test_two_administrators_do_not_overwrite_each_other(
     expect(host).to_have_value("smtp.example.org")
     admin_page.get_by_role("button", name="Save mail settings").click()
     expect(admin_page.get_by_role("alert")).to_contain_text("changed")
-    notice.get_by_role("button", name="Show the new values").click()
+    notice.get_by_role("button", name="Load the new version").click()
     expect(host).to_have_value("mail.example.org")
     expect(notice).to_have_count(0)
     expect(admin_page.get_by_role("alert")).to_have_count(0)

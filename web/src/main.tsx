@@ -4,6 +4,7 @@ import './theme/tokens.css';
 import './theme/base.css';
 import './theme/overrides.css';
 import { onPasswordNeeded, onSignedOut } from './api/client';
+import { asksForDeleted } from './api/deletion';
 import { ApiError } from './api/errors';
 import { keys } from './api/keys';
 import { dropSession } from './api/session';
@@ -20,6 +21,7 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 30_000,
+      enabled: (query) => !asksForDeleted(query),
       // On a machine without network the browser says "offline" although Corral on loopback answers.
       networkMode: 'always',
       retry: (failures, error) =>

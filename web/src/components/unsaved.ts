@@ -1,24 +1,33 @@
-import { useEffect, useRef } from 'react';
+import { createContext, useContext, useEffect, useRef } from 'react';
 
-/** The edits on the screen; each says whether it differs from what is saved. */
-const edits = new Set<() => boolean>();
+/** Each says whether it differs from what is saved. */
+export type Edits = Set<() => boolean>;
 
-export const hasUnsaved = (): boolean => [...edits].some((changed) => changed());
+const onScreen: Edits = new Set();
+
+/** Edits of one thing, whose forms share a version (`LatestVersion`). */
+export const EditScope = createContext<Edits | null>(null);
+
+export const hasUnsaved = (edits: Edits = onScreen): boolean => [...edits].some((changed) => changed());
 
 /** What is on the screen may be lost now. */
-export const discardUnsaved = (): void => edits.clear();
+export const discardUnsaved = (): void => onScreen.clear();
 
 /** As long as it is on the screen and changed, leaving it is asked about first. */
 export function useUnsaved(changed: () => boolean): void {
   const latest = useRef(changed);
+  const scope = useContext(EditScope);
   useEffect(() => {
     latest.current = changed;
   });
   useEffect(() => {
     const edit = () => latest.current();
-    edits.add(edit);
-    return () => void edits.delete(edit);
-  }, []);
+    const places = scope ? [onScreen, scope] : [onScreen];
+    for (const edits of places) edits.add(edit);
+    return () => {
+      for (const edits of places) edits.delete(edit);
+    };
+  }, [scope]);
 }
 
 /** Values in a form that can be compared: what is empty, unticked or not there is the same. */

@@ -1,6 +1,7 @@
 import type { FormInstance } from 'antd';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { ApiError, formFields, toField } from '../api/errors';
+import { useAdopt } from './LatestVersion';
 import { standing, useUnsaved } from './unsaved';
 
 /** Whether an answer means that what stands in the form is kept now; false for a form that changes nothing. */
@@ -16,6 +17,7 @@ export function useSubmit<Values, Result>(
   then?: (result: Result) => void,
   saves: Saves<Result> = always,
 ) {
+  const adopt = useAdopt();
   const began = useRef('');
   useEffect(() => {
     began.current = standing(form.getFieldsValue(true));
@@ -31,6 +33,7 @@ export function useSubmit<Values, Result>(
         const result = await send(values);
         const kept = saves !== false && saves(result);
         if (kept) began.current = standing(form.getFieldsValue(true));
+        if (kept && isVersioned(result)) adopt(result);
         then?.(result);
         // It may have emptied the form for the next one.
         if (kept) began.current = standing(form.getFieldsValue(true));
@@ -46,9 +49,12 @@ export function useSubmit<Values, Result>(
         setBusy(false);
       }
     },
-    [form, send, then, saves],
+    [form, send, then, saves, adopt],
   );
   return { submit, busy, error, clear: () => setError(null) };
 }
 
 const always = (): boolean => true;
+
+const isVersioned = (result: unknown): result is { generation: number } =>
+  typeof result === 'object' && result !== null && 'generation' in result;

@@ -5,6 +5,7 @@ import { body, client, ifMatch } from '../../api/client';
 import { keys } from '../../api/keys';
 import type { MailSettings } from '../../api/models';
 import { mailSettingsQuery } from '../../api/platform';
+import { ChangedMeanwhile } from '../../components/LatestVersion';
 import { ProblemNotice } from '../../components/States';
 import { useSubmit } from '../../components/useSubmit';
 
@@ -23,14 +24,12 @@ export function MailForm({
   settings,
   mayChange,
   changed,
-  onChange,
-  onSaved,
+  onChanged,
 }: {
   settings: MailSettings;
   mayChange: boolean;
   changed: boolean;
-  onChange: () => void;
-  onSaved: () => void;
+  onChanged: (changed: boolean) => void;
 }) {
   const { t } = useTranslation();
   const queries = useQueryClient();
@@ -54,7 +53,7 @@ export function MailForm({
     (saved) => {
       queries.setQueryData(mailSettingsQuery.queryKey, saved);
       void queries.invalidateQueries({ queryKey: keys.checklist });
-      onSaved();
+      onChanged(false);
     },
   );
   return (
@@ -65,7 +64,7 @@ export function MailForm({
       layout="vertical"
       disabled={!mayChange}
       onFinish={submit}
-      onValuesChange={onChange}
+      onValuesChange={() => onChanged(true)}
       initialValues={{
         host: settings.host,
         port: settings.port,
@@ -74,6 +73,7 @@ export function MailForm({
         user_name: settings.user_name,
       }}
     >
+      <ChangedMeanwhile saving={busy} />
       {error !== null && <ProblemNotice error={error} />}
       <div className="pair">
         <Form.Item name="host" label={t('settings.host')} extra={t('settings.hostHint')}>

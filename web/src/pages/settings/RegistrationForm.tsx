@@ -1,11 +1,13 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Button, Form, Radio, Select } from 'antd';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { body, client, ifMatch } from '../../api/client';
 import { keys } from '../../api/keys';
 import type { RegistrationSettings } from '../../api/models';
 import { flatten, organisationsQuery, organisationTree } from '../../api/organisations';
 import { registrationSettingsQuery } from '../../api/platform';
+import { ChangedMeanwhile } from '../../components/LatestVersion';
 import { ProblemNotice } from '../../components/States';
 import { useSubmit } from '../../components/useSubmit';
 
@@ -15,22 +17,11 @@ interface Values {
 }
 
 /** Whether people may ask for an account, and where they then belong. */
-export function RegistrationForm({
-  settings,
-  mayChange,
-  changed,
-  onChange,
-  onSaved,
-}: {
-  settings: RegistrationSettings;
-  mayChange: boolean;
-  changed: boolean;
-  onChange: () => void;
-  onSaved: () => void;
-}) {
+export function RegistrationForm({ settings, mayChange }: { settings: RegistrationSettings; mayChange: boolean }) {
   const { t } = useTranslation();
   const queries = useQueryClient();
   const { data: organisations = [] } = useQuery(organisationsQuery);
+  const [changed, setChanged] = useState(false);
   const [form] = Form.useForm<Values>();
   const { submit, busy, error } = useSubmit(
     form,
@@ -39,7 +30,7 @@ export function RegistrationForm({
     (saved) => {
       queries.setQueryData(registrationSettingsQuery.queryKey, saved);
       void queries.invalidateQueries({ queryKey: keys.loginOptions });
-      onSaved();
+      setChanged(false);
     },
   );
   return (
@@ -49,9 +40,10 @@ export function RegistrationForm({
       layout="vertical"
       disabled={!mayChange}
       onFinish={submit}
-      onValuesChange={onChange}
+      onValuesChange={() => setChanged(true)}
       initialValues={{ sign_up: settings.sign_up, organisation_id: settings.organisation_id }}
     >
+      <ChangedMeanwhile saving={busy} />
       {error !== null && <ProblemNotice error={error} />}
       <Form.Item name="sign_up" label={t('settings.signUp')} extra={t('settings.signUpHint')}>
         <Radio.Group

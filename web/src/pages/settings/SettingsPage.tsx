@@ -1,16 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { MailSettings } from '../../api/models';
 import { mailSettingsQuery, registrationSettingsQuery } from '../../api/platform';
 import { useMay } from '../../api/session';
 import { AsCommand } from '../../components/AsCommand';
-import { ChangedNotice } from '../../components/LatestVersion';
+import { LatestVersion } from '../../components/LatestVersion';
 import { AnswerLine, Page, Section } from '../../components/Page';
 import { ErrorState, Notice, SkeletonAnswer, SkeletonRows } from '../../components/States';
 import { useFormat } from '../../i18n/format';
 import { MailForm } from './MailForm';
 import { MailTest } from './MailTest';
 import { RegistrationForm } from './RegistrationForm';
-import { useBegun } from './useBegun';
 
 /** What an administrator changes while Corral runs: mail and registration. */
 export default function SettingsPage() {
@@ -18,8 +19,6 @@ export default function SettingsPage() {
   const mayChange = useMay()('settings.manage');
   const mail = useQuery(mailSettingsQuery);
   const registration = useQuery(registrationSettingsQuery);
-  const mailForm = useBegun(mail.data);
-  const registrationForm = useBegun(registration.data);
   return (
     <Page
       title={t('menu.settings')}
@@ -28,29 +27,18 @@ export default function SettingsPage() {
       actions={<AsCommand cli="corral settings mail show" api="GET /api/v1/settings/mail" />}
     >
       {!mayChange && <Notice tone="warning">{t('settings.readOnly')}</Notice>}
-      <Section title={t('settings.mail')}>
-        {mail.error && <ErrorState error={mail.error} what={t('settings.mail')} onRetry={() => void mail.refetch()} />}
-        {mail.isPending && <SkeletonRows rows={5} height={56} />}
-        {mailForm.old && (
-          <div className="form spaced">
-            <ChangedNotice onLoad={mailForm.end} />
-          </div>
-        )}
-        {mailForm.shown && (
-          <MailForm
-            key={mailForm.shown.generation}
-            settings={mailForm.shown}
-            mayChange={mayChange}
-            changed={mailForm.changed}
-            onChange={mailForm.begin}
-            onSaved={mailForm.end}
-          />
-        )}
-      </Section>
-      {mail.data && mayChange && (
-        <Section title={t('settings.test')}>
-          <MailTest settings={mail.data} changed={mailForm.changed} />
+      {mail.error && (
+        <Section title={t('settings.mail')}>
+          <ErrorState error={mail.error} what={t('settings.mail')} onRetry={() => void mail.refetch()} />
         </Section>
+      )}
+      {mail.isPending && (
+        <Section title={t('settings.mail')}>
+          <SkeletonRows rows={5} height={56} />
+        </Section>
+      )}
+      {mail.data && (
+        <LatestVersion of={mail.data}>{(shown) => <Mail settings={shown} mayChange={mayChange} />}</LatestVersion>
       )}
       <Section title={t('settings.registration')}>
         {registration.error && (
@@ -61,23 +49,31 @@ export default function SettingsPage() {
           />
         )}
         {registration.isPending && <SkeletonRows rows={2} height={56} />}
-        {registrationForm.old && (
-          <div className="form spaced">
-            <ChangedNotice onLoad={registrationForm.end} />
-          </div>
-        )}
-        {registrationForm.shown && (
-          <RegistrationForm
-            key={registrationForm.shown.generation}
-            settings={registrationForm.shown}
-            mayChange={mayChange}
-            changed={registrationForm.changed}
-            onChange={registrationForm.begin}
-            onSaved={registrationForm.end}
-          />
+        {registration.data && (
+          <LatestVersion of={registration.data}>
+            {(shown) => <RegistrationForm settings={shown} mayChange={mayChange} />}
+          </LatestVersion>
         )}
       </Section>
     </Page>
+  );
+}
+
+/** The server and its test, which uses what is saved and not what is typed. */
+function Mail({ settings, mayChange }: { settings: MailSettings; mayChange: boolean }) {
+  const { t } = useTranslation();
+  const [changed, setChanged] = useState(false);
+  return (
+    <>
+      <Section title={t('settings.mail')}>
+        <MailForm settings={settings} mayChange={mayChange} changed={changed} onChanged={setChanged} />
+      </Section>
+      {mayChange && (
+        <Section title={t('settings.test')}>
+          <MailTest settings={settings} changed={changed} />
+        </Section>
+      )}
+    </>
   );
 }
 

@@ -96,7 +96,7 @@ export function PoolPanel({ pool, zones, zoneId, editable, onClose, onDelete }: 
         initialValues={{ ...valuesOf(pool), zone_id: zoneId }}
         aria-label={title}
       >
-        <ChangedMeanwhile />
+        <ChangedMeanwhile saving={busy} />
         {error !== null && <ProblemNotice error={error} />}
         {zones.length > 1 && (
           <Form.Item name="zone_id" label={t('zones.newPoolZone')}>

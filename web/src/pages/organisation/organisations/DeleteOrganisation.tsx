@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Button, Modal } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { body, client, ifMatch } from '../../../api/client';
+import { deleteThing } from '../../../api/deletion';
 import { keys } from '../../../api/keys';
 import type { Organisation } from '../../../api/models';
 import { ConfirmByName } from '../../../components/Modals';
@@ -42,10 +43,12 @@ export function DeleteOrganisation({
         keep={t('organisations.keep')}
         onConfirm={async () => {
           if (!organisation) return;
-          await body(
-            client.DELETE('/api/v1/organisations/{organisation_id}', {
-              params: { path: { organisation_id: organisation.id }, header: ifMatch(organisation) },
-            }),
+          await deleteThing(organisation.id, () =>
+            body(
+              client.DELETE('/api/v1/organisations/{organisation_id}', {
+                params: { path: { organisation_id: organisation.id }, header: ifMatch(organisation) },
+              }),
+            ),
           );
           onDeleted();
           await queries.invalidateQueries({ queryKey: keys.organisations });

@@ -3,12 +3,14 @@ import { Button } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { body, client, idempotencyKey, ifMatch } from '../../../api/client';
+import { deleteThing } from '../../../api/deletion';
 import { ApiError } from '../../../api/errors';
 import { keys } from '../../../api/keys';
 import type { User } from '../../../api/models';
 import { useMe } from '../../../api/session';
 import { ConfirmByName, SecretOnce } from '../../../components/Modals';
 import { Notice, ProblemNotice } from '../../../components/States';
+import { discardUnsaved } from '../../../components/unsaved';
 import { useFormat } from '../../../i18n/format';
 import { useChangePerson } from './change-person';
 
@@ -52,9 +54,10 @@ export function PersonActions({ user, onDeleted }: { user: User; onDeleted: () =
     await queries.invalidateQueries({ queryKey: [...keys.users, 'sessions', user.id] });
   };
   const remove = async () => {
-    await body(
-      client.DELETE('/api/v1/users/{user_id}', { params: { path: { user_id: user.id }, header: ifMatch(user) } }),
+    await deleteThing(user.id, () =>
+      body(client.DELETE('/api/v1/users/{user_id}', { params: { path: { user_id: user.id }, header: ifMatch(user) } })),
     );
+    discardUnsaved();
     onDeleted();
     await Promise.all(
       [keys.users, keys.organisations, keys.queues].map((queryKey) => queries.invalidateQueries({ queryKey })),

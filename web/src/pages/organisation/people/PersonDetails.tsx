@@ -61,7 +61,7 @@ function DetailsForm({ user, onSaved }: { user: User; onSaved: () => void }) {
       initialValues={{ display_name: user.display_name, mail: user.mail ?? '' }}
       aria-label={t('people.details')}
     >
-      <ChangedMeanwhile />
+      <ChangedMeanwhile saving={busy} />
       {error !== null && <ProblemNotice error={error} />}
       <Form.Item
         name="display_name"

@@ -33,7 +33,7 @@ export function PersonPanel({ id, onClose }: { id: string; onClose: () => void }
       {error ? (
         <ErrorState error={error} what={t('people.person')} onRetry={() => void refetch()} />
       ) : user ? (
-        <Person user={user} onDeleted={onClose} />
+        <LatestVersion of={user}>{(shown) => <Person user={user} edited={shown} onDeleted={onClose} />}</LatestVersion>
       ) : (
         <SkeletonRows rows={6} height={48} />
       )}
@@ -41,7 +41,8 @@ export function PersonPanel({ id, onClose }: { id: string; onClose: () => void }
   );
 }
 
-function Person({ user, onDeleted }: { user: User; onDeleted: () => void }) {
+/** Forms edit the version that they began with; everything else shows the newest. */
+function Person({ user, edited, onDeleted }: { user: User; edited: User; onDeleted: () => void }) {
   const { t } = useTranslation();
   const may = useMay();
   const { day } = useFormat();
@@ -61,8 +62,8 @@ function Person({ user, onDeleted }: { user: User; onDeleted: () => void }) {
       <PersonRoles user={user} />
       <PersonAllows user={user} />
       <PersonPlaces user={user} manages={manages} />
-      <LatestVersion of={user}>{(shown) => <PersonPriority user={shown} manages={manages} />}</LatestVersion>
-      {manages && <LatestVersion of={user}>{(shown) => <PersonDetails user={shown} />}</LatestVersion>}
+      <PersonPriority user={edited} manages={manages} />
+      {manages && <PersonDetails user={edited} />}
       {manages && <PersonSessions user={user} />}
       <p className="small text-3">
         {t('people.since', { day: day(user.created_at) })}{' '}

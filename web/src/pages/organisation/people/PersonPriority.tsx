@@ -32,7 +32,7 @@ export function PersonPriority({ user, manages }: { user: User; manages: boolean
   };
   return (
     <Section title={t('people.priority')}>
-      {changed && <ChangedMeanwhile />}
+      {changed && <ChangedMeanwhile saving={busy} />}
       {error !== null && <ProblemNotice error={error} />}
       {manages ? (
         <div className="in-place">

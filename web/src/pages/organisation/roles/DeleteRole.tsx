@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { Button, Modal } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { body, client, ifMatch } from '../../../api/client';
+import { deleteThing } from '../../../api/deletion';
 import { keys } from '../../../api/keys';
 import type { Role } from '../../../api/models';
 import { ConfirmByName } from '../../../components/Modals';
@@ -45,8 +46,12 @@ export function DeleteRole({
         keep={t('roles.keep')}
         onConfirm={async () => {
           if (!role) return;
-          await body(
-            client.DELETE('/api/v1/roles/{role_id}', { params: { path: { role_id: role.id }, header: ifMatch(role) } }),
+          await deleteThing(role.id, () =>
+            body(
+              client.DELETE('/api/v1/roles/{role_id}', {
+                params: { path: { role_id: role.id }, header: ifMatch(role) },
+              }),
+            ),
           );
           onDeleted();
           await queries.invalidateQueries({ queryKey: keys.roles });

@@ -81,7 +81,7 @@ export function RoleForm({
         }
         aria-label={t('roles.new')}
       >
-        <ChangedMeanwhile />
+        <ChangedMeanwhile saving={busy} />
         {error !== null && <ProblemNotice error={error} />}
         <Form.Item
           name="name"

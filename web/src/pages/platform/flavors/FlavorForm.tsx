@@ -93,7 +93,7 @@ export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props
         initialValues={valuesOf(flavor, shown, offered[0]?.id)}
         aria-label={flavor?.name ?? t('flavors.new')}
       >
-        <ChangedMeanwhile />
+        <ChangedMeanwhile saving={busy} />
         {error !== null && <ProblemNotice error={error} />}
         <Form.Item
           name="name"
