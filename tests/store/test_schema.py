@@ -4,7 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Table, delete, select, text, update
@@ -61,6 +63,51 @@ def test_upgrade_of_an_empty_database_and_again(empty_database_url: str) -> None
     assert upgrade(empty_database_url) is None
     assert current_revision(empty_database_url) == HEAD
     assert upgrade(empty_database_url) == HEAD
+
+
+def upgrade_to(url: str, revision: str) -> None:
+    def work(connection: Connection) -> None:
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+
+    with_connection(url, work)
+
+
+def test_links_and_join_codes_of_an_older_corral_become_invitations(empty_database_url: str) -> None:
+    upgrade_to(empty_database_url, "0017")
+
+    rows = {
+        "user_account": {"id": "u1", "name": "mei", "display_name": "Mei", "state": "active", "priority": 1},
+        "organisation": {"id": "o1", "name": "Root", "name_key": "root", "path": "/o1/"},
+        "role": {"id": "r1", "organisation_id": "o1", "name": "User", "name_key": "user", "description": ""}
+        | {"permissions": "[]"},
+    }
+    offer = {"organisation_id": "o1", "role_id": "r1", "created_at": 5, "expires_at": 6}
+    link = {"id": "i1", "invited_by": "u1", "mail": "a@b.example", "secret_hash": "hash"}
+    code = {"id": "j1", "made_by": "u1", "code": "BCDFG23456", "seats": 40, "seats_taken": 3}
+
+    def fill(connection: Connection) -> None:
+        for table, row in rows.items():
+            insert_row(connection, table, {**row, "created_at": 0, "generation": 1})
+        insert_row(connection, "invitation", {**offer, **link})
+        insert_row(connection, "join_code", {**offer, **code})
+
+    with_connection(empty_database_url, fill)
+    upgrade(empty_database_url)
+    columns = "id, invited_by, mail, secret_hash, code, seats, seats_taken, created_at, expires_at"
+    select_all = text(f"SELECT {columns} FROM invitation ORDER BY id")
+    kept = with_connection(empty_database_url, lambda connection: connection.execute(select_all).all())
+    assert kept == [
+        ("i1", "u1", "a@b.example", "hash", None, 1, 0, 5, 6),
+        ("j1", "u1", None, None, "BCDFG23456", 40, 3, 5, 6),
+    ]
+
+
+def insert_row(connection: Connection, table: str, row: dict[str, Any]) -> None:
+    columns, values = ", ".join(row), ", ".join(f":{name}" for name in row)
+    connection.execute(text(f"INSERT INTO {table} ({columns}) VALUES ({values})"), row)
 
 
 def test_schema_of_a_newer_version_is_refused(database_url: str) -> None:

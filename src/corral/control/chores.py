@@ -30,7 +30,6 @@ def chores_loop(database: Database, *, session_idle: timedelta, more: Sequence[C
         partial(_end_sessions, session_idle),
         expiry.end_grants,
         expiry.end_invitations,
-        expiry.end_join_codes,
         expiry.forget_login_links,
         expiry.forget_login_tries,
         expiry.forget_tokens,

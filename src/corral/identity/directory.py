@@ -13,7 +13,7 @@ from corral.core.scopes import contains, is_root
 from corral.core.text import clean_name
 from corral.identity.lookups import find_node, find_user, held_at, in_subtrees, people_condition, role_by_key
 from corral.identity.models import PeopleQuery, User, UserSummary
-from corral.identity.tables import invitation, join_code, membership, organisation, role, role_grant, user
+from corral.identity.tables import invitation, membership, organisation, role, role_grant, user
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import Instant, JsonObject, any_of
 
@@ -66,12 +66,12 @@ def summarise_users(transaction: Transaction, caller: Caller, organisation_id: s
         .where(role_grant.c.role_id != role_by_key(transaction, "user").id)
     )
 
-    def open_count(table: Any) -> int:
+    def open_count(form: ColumnElement[bool]) -> int:
         statement = (
             select(func.count())
-            .select_from(table)
-            .join(organisation, organisation.c.id == table.c.organisation_id)
-            .where(in_subtrees(scopes), table.c.expires_at > transaction.now)
+            .select_from(invitation)
+            .join(organisation, organisation.c.id == invitation.c.organisation_id)
+            .where(in_subtrees(scopes), invitation.c.expires_at > transaction.now, form)
         )
         return int(transaction.scalar(statement))
 
@@ -80,8 +80,8 @@ def summarise_users(transaction: Transaction, caller: Caller, organisation_id: s
         pending=states.get("pending", 0),
         disabled=states.get("disabled", 0),
         with_more_than_user_role=transaction.scalar(more),
-        open_invitations=open_count(invitation),
-        open_join_codes=open_count(join_code),
+        open_invitations=open_count(invitation.c.code.is_(None)),
+        open_join_codes=open_count(invitation.c.code.is_not(None)),
     )
 
 

@@ -14,10 +14,10 @@ from corral.api.callers import IDENTITY, SYSTEM
 from corral.audit.record import Subject, record
 from corral.events.record import publish
 from corral.identity.grants import bump, user_changed
+from corral.identity.invitations import CODE, form_of
 from corral.identity.lookups import user_subject
 from corral.identity.tables import (
     invitation,
-    join_code,
     login_link,
     login_throttle,
     organisation,
@@ -57,12 +57,19 @@ def forget_login_tries(transaction: Transaction, most: int) -> int:
 
 
 def end_invitations(transaction: Transaction, most: int) -> int:
-    """Removes invitations nobody took; the audit log tells of each."""
-    return _end_offers(transaction, invitation, _INVITATIONS, "invitation.expire", most)
-
-
-def end_join_codes(transaction: Transaction, most: int) -> int:
-    return _end_offers(transaction, join_code, _JOIN_CODES, "join_code.expire", most)
+    """Removes expired links and join codes; the audit log has an entry for each."""
+    ended = transaction.rows(_INVITATIONS.where(invitation.c.expires_at <= transaction.now).limit(most))
+    transaction.run(delete(invitation).where(invitation.c.id.in_([row.id for row in ended])))
+    for row in ended:
+        form = form_of(row)
+        kind, seats_taken = form.kind, row.seats_taken if form is CODE else None
+        facts = _audited(row, mail=row.mail, seats_taken=seats_taken)
+        subject = Subject(kind, row.id, row.organisation, row.path)
+        record(transaction, SYSTEM, f"{kind}.expire", subject, before=facts)
+        publish(transaction, kind, row.id, 1, scope=row.path)
+    if ended:
+        transaction.hint(IDENTITY)
+    return len(ended)
 
 
 def end_grants(transaction: Transaction, most: int) -> int:
@@ -71,21 +78,8 @@ def end_grants(transaction: Transaction, most: int) -> int:
     transaction.run(delete(role_grant).where(role_grant.c.id.in_([row.id for row in ended])))
     for row in ended:
         subject = user_subject(transaction, row.user_id, row.user_name)
-        record(transaction, SYSTEM, "grant.expire", subject, before=_told(row))
+        record(transaction, SYSTEM, "grant.expire", subject, before=_audited(row))
         user_changed(transaction, row.user_id, bump(transaction, row.user_id), also=row.path)
-    return len(ended)
-
-
-def _end_offers(transaction: Transaction, table: Table, offers: Select[Any], action: str, most: int) -> int:
-    kind = table.name
-    ended = transaction.rows(offers.where(table.c.expires_at <= transaction.now).limit(most))
-    transaction.run(delete(table).where(table.c.id.in_([row.id for row in ended])))
-    for row in ended:
-        subject = Subject(kind, row.id, row.organisation, row.path)
-        record(transaction, SYSTEM, action, subject, before=_told(row))
-        publish(transaction, kind, row.id, 1, scope=row.path)
-    if ended:
-        transaction.hint(IDENTITY)
     return len(ended)
 
 
@@ -105,11 +99,13 @@ def _remove(transaction: Transaction, table: Table, over: ColumnElement[bool], m
     return ended
 
 
-def _told(row: AnyRow) -> dict[str, Any]:
-    told = {name: getattr(row, name, None) for name in ("organisation", "role", "mail", "seats_taken")}
+def _audited(row: AnyRow, **more: Any) -> dict[str, Any]:
     expires_at: datetime = row.expires_at
-    return {name: value for name, value in told.items() if value is not None} | {
-        "expires_at": expires_at.isoformat()
+    return {
+        "organisation": row.organisation,
+        "role": row.role,
+        **{name: value for name, value in more.items() if value is not None},
+        "expires_at": expires_at.isoformat(),
     }
 
 
@@ -129,8 +125,7 @@ def _with_place(table: Table, columns: Iterable[ColumnElement[Any]]) -> Select[A
     )
 
 
-_INVITATIONS = _with_place(invitation, [invitation.c.mail])
-_JOIN_CODES = _with_place(join_code, [join_code.c.seats_taken])
+_INVITATIONS = _with_place(invitation, [invitation.c.mail, invitation.c.code, invitation.c.seats_taken])
 _GRANTS = _with_place(role_grant, [role_grant.c.user_id, user.c.name.label("user_name")]).join(
     user, user.c.id == role_grant.c.user_id
 )

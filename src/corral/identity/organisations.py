@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Text, cast, delete, func, insert, literal, select, update
+from sqlalchemy import ColumnElement, Text, and_, cast, delete, func, insert, literal, select, update
 
 from corral.api.callers import IDENTITY, Caller
 from corral.api.problems import conflict
@@ -24,7 +24,7 @@ from corral.identity.models import (
 )
 from corral.identity.organisation_hooks import OrganisationHooks
 from corral.identity.rules import effective
-from corral.identity.tables import invitation, join_code, membership, organisation, role, role_grant
+from corral.identity.tables import invitation, membership, organisation, role, role_grant
 from corral.store.database import AnyRow, Transaction
 
 MOST_LEVELS = 20
@@ -139,18 +139,19 @@ def delete_organisation(
     expected.check(node.generation)
     if node.parent_id is None:
         raise Conflict("The root organisation cannot be deleted.", "Rename it instead.")
-    contents = {
-        "organisations below it": (organisation, organisation.c.parent_id),
-        "members": (membership, membership.c.organisation_id),
-        "custom roles": (role, role.c.organisation_id),
-        "open invitations": (invitation, invitation.c.organisation_id),
-        "join codes": (join_code, join_code.c.organisation_id),
-        "roles given on it": (role_grant, role_grant.c.organisation_id),
+    invited = invitation.c.organisation_id == node.id
+    contents: dict[str, ColumnElement[bool]] = {
+        "organisations below it": organisation.c.parent_id == node.id,
+        "members": membership.c.organisation_id == node.id,
+        "custom roles": role.c.organisation_id == node.id,
+        "open invitations": and_(invited, invitation.c.code.is_(None)),
+        "join codes": and_(invited, invitation.c.code.is_not(None)),
+        "roles given on it": role_grant.c.organisation_id == node.id,
     }
     left = {
         what: count
-        for what, (table, column) in contents.items()
-        if (count := transaction.scalar(select(func.count()).select_from(table).where(column == node.id)))
+        for what, inside in contents.items()
+        if (count := transaction.scalar(select(func.count()).where(inside)))
     }
     for hook in hooks:
         left.update(hook.contents(transaction, node))
@@ -223,7 +224,7 @@ def _refuse_gain_by_move(
 def _refuse_foreign_roles(transaction: Transaction, node: Organisation, parent: Organisation) -> None:
     """Roles of the old parents must not go along: their owners would still steer what they allow."""
     stays = {*ancestors(node.path)[:-1]} - {*ancestors(parent.path)}
-    for table in (role_grant, invitation, join_code):
+    for table in (role_grant, invitation):
         name = transaction.scalar(
             select(role.c.name)
             .join(table, table.c.role_id == role.c.id)

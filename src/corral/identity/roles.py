@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Select, Table, delete, func, insert, select, update
+from sqlalchemy import Select, delete, func, insert, select, update
 
 from corral.api.callers import IDENTITY, Caller
 from corral.api.problems import conflict
@@ -17,7 +17,7 @@ from corral.identity.ends import in_words, outlasts
 from corral.identity.lookups import RoleFacts, find_node, find_role, held_at, sees_role
 from corral.identity.models import NewRole, Role, RoleChange, Roles
 from corral.identity.rules import effective
-from corral.identity.tables import invitation, join_code, organisation, role, role_grant
+from corral.identity.tables import invitation, organisation, role, role_grant
 from corral.store.database import AnyRow, Transaction
 
 MAKE_ANOTHER = "Make a role of your own with these, and give that: it ends when your authority does."
@@ -99,7 +99,7 @@ def delete_role(transaction: Transaction, caller: Caller, role_id: str, expected
     facts = _own_role(transaction, caller, role_id, "delete")
     expected.check(facts.generation)
     caller.require_all(facts.permissions, facts.organisation_path, f"delete the role {facts.name}")
-    uses = {"people have it": role_grant, "invitations give it": invitation, "join codes give it": join_code}
+    uses = {"people have it": role_grant, "invitations and join codes give it": invitation}
     for what, table in uses.items():
         count = transaction.scalar(select(func.count()).select_from(table).where(table.c.role_id == role_id))
         if count:
@@ -135,9 +135,7 @@ def _refuse_longer(
             MAKE_ANOTHER,
         )
     # What is offered was offered by somebody who may hold the same for good: who takes it would, too.
-    if own is not None and any(
-        _is_offered(transaction, table, facts.id) for table in (invitation, join_code)
-    ):
+    if own is not None and _is_offered(transaction, facts.id):
         raise Invalid.field(
             "body.permissions",
             f"Open invitations or join codes give the role {facts.name}, and you hold "
@@ -146,9 +144,11 @@ def _refuse_longer(
         )
 
 
-def _is_offered(transaction: Transaction, table: Table, role_id: str) -> bool:
-    open_ones = select(table.c.id).where(table.c.role_id == role_id, table.c.expires_at > transaction.now)
-    return transaction.first(open_ones.limit(1)) is not None
+def _is_offered(transaction: Transaction, role_id: str) -> bool:
+    offers = select(invitation.c.id).where(
+        invitation.c.role_id == role_id, invitation.c.expires_at > transaction.now
+    )
+    return transaction.first(offers.limit(1)) is not None
 
 
 def _refuse_double_name(transaction: Transaction, organisation_id: str, name: str, but: str = "") -> None:

@@ -166,25 +166,15 @@ invitation = Table(
     Column("role_id", identifier(), ForeignKey("role.id"), nullable=False, index=True),
     Column("invited_by", identifier(), ForeignKey("user_account.id"), nullable=False),
     Column("mail", String(254)),
-    Column("secret_hash", String(SECRET_HASH_LENGTH), nullable=False, unique=True),
-    Column("created_at", Instant, nullable=False),
-    Column("expires_at", Instant, nullable=False, index=True),
-    Column("mailed_at", Instant),
-)
-
-join_code = Table(
-    "join_code",
-    metadata,
-    Column("id", identifier(), primary_key=True),
-    Column("organisation_id", identifier(), ForeignKey("organisation.id"), nullable=False, index=True),
-    Column("role_id", identifier(), ForeignKey("role.id"), nullable=False, index=True),
-    Column("made_by", identifier(), ForeignKey("user_account.id"), nullable=False),
-    Column("code", String(20), nullable=False, unique=True, comment="meant to be written on a blackboard"),
+    Column("secret_hash", String(SECRET_HASH_LENGTH), unique=True, comment="of a link, for one person"),
+    Column("code", String(20), unique=True, comment="of a join code, meant to be written on a blackboard"),
     Column("seats", Integer, nullable=False),
     Column("seats_taken", Integer, nullable=False),
     Column("created_at", Instant, nullable=False),
     Column("expires_at", Instant, nullable=False, index=True),
+    Column("mailed_at", Instant),
     CheckConstraint("seats_taken <= seats", name="seats"),
+    CheckConstraint("(secret_hash IS NULL) <> (code IS NULL)", name="link_or_code"),
 )
 
 login_throttle = Table(

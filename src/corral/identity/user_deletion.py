@@ -17,7 +17,6 @@ from corral.identity.lookups import find_steered, user_subject
 from corral.identity.tables import (
     external_login,
     invitation,
-    join_code,
     login_link,
     membership,
     password,
@@ -68,7 +67,6 @@ def delete_user(
     # What the person handed out lets nobody in any more.
     transaction.run(delete(login_link).where(login_link.c.made_by == user_id))
     transaction.run(delete(invitation).where(invitation.c.invited_by == user_id))
-    transaction.run(delete(join_code).where(join_code.c.made_by == user_id))
     gone = {
         "state": "disabled",
         "deleted_at": transaction.now,

@@ -10,7 +10,7 @@ from corral.identity.accounts import write_password
 from corral.identity.bootstrap import ROOT_NAME, first_password_pending
 from corral.identity.grants import add_grant, add_membership, user_changed
 from corral.identity.lookups import Organisation, held_at, role_by_key, root_of, user_subject
-from corral.identity.tables import invitation, join_code, organisation, role_grant, user
+from corral.identity.tables import invitation, organisation, role_grant, user
 from corral.identity.users import add_user
 from corral.platform.models import Checklist, ChecklistItem, SignedUp, SignUp
 from corral.platform.settings import read_mail, read_registration
@@ -53,11 +53,8 @@ def first_day(transaction: Transaction, caller: Caller) -> Checklist:
     root = root_of(transaction)
     caller.require(Permission.SETTINGS_READ, root.path, root.name)
     people = transaction.scalar(select(func.count()).select_from(user))
-    open_ways = sum(
-        transaction.scalar(
-            select(func.count()).select_from(table).where(table.c.expires_at > transaction.now)
-        )
-        for table in (invitation, join_code)
+    open_ways = transaction.scalar(
+        select(func.count()).select_from(invitation).where(invitation.c.expires_at > transaction.now)
     )
     administrators = transaction.scalar(
         select(func.count(func.distinct(role_grant.c.user_id)))

@@ -10,7 +10,7 @@ from corral.core.refusals import Invalid
 from corral.identity import accounts as service
 from corral.identity.context import IdentityHere
 from corral.identity.directory import get_user
-from corral.identity.invitations import join_as_member
+from corral.identity.joining import join_as_member
 from corral.identity.login import current_password_needed
 from corral.identity.models import (
     CreatedToken,

@@ -10,7 +10,7 @@ from corral.api.models import Id
 from corral.api.once import CreatedOnce, Db
 from corral.api.pages import Cursor, Limit, Page
 from corral.core.permissions import Permission
-from corral.identity import invitations as service
+from corral.identity import invitations, joining
 from corral.identity.context import Identity, IdentityHere
 from corral.identity.ends import in_words
 from corral.identity.models import (
@@ -49,7 +49,7 @@ async def list_invitations(
     limit: Limit = 50,
 ) -> Page[Invitation]:
     """Open invitations, newest first."""
-    return await database.read(service.list_invitations, caller, organisation, cursor, limit)
+    return await database.read(invitations.list_invitations, caller, organisation, cursor, limit)
 
 
 @router.post("/invitations", status_code=201)
@@ -57,7 +57,7 @@ async def create_invitation(
     once: CreatedOnce, database: Db, caller: Inviter, identity: IdentityHere, new: NewInvitation
 ) -> CreatedInvitation:
     """Invites someone by a link that works once; with a mail address it is also sent, if mail is set up."""
-    created = await once.create(caller, service.create_invitation, new, identity.console)
+    created = await once.create(caller, invitations.create_invitation, new, identity.console)
     if isinstance(created, Response) or new.mail is None:
         return created
     return await _send(database, identity, caller, created, new.mail)
@@ -66,7 +66,7 @@ async def create_invitation(
 @router.delete("/invitations/{invitation_id}", status_code=204)
 async def withdraw_invitation(database: Db, caller: Inviter, invitation_id: Id) -> None:
     """Withdraws an invitation; its link stops working."""
-    await database.write(service.withdraw_invitation, caller, invitation_id)
+    await database.write(invitations.withdraw, caller, invitations.LINK, invitation_id)
 
 
 @router.post("/invitations/preview")
@@ -75,7 +75,7 @@ async def preview_invitation(
 ) -> InvitationPreview:
     """What an invitation is to, before accepting it."""
     async with counted(database, origin):
-        return await database.read(service.preview_invitation, given.secret)
+        return await database.read(joining.preview_invitation, given.secret)
 
 
 @router.post("/invitations/accept", status_code=201)
@@ -91,9 +91,9 @@ async def accept_invitation(
     identity.access.check_origin(request)
     check_new_password(accepted.password, accepted.name, "body.password")
     async with counted(database, origin):
-        await database.read(service.preview_invitation, accepted.secret)
+        await database.read(joining.preview_invitation, accepted.secret)
         hashed = await identity.passwords.hash(accepted.password)
-        signed_in = await database.write(service.accept_invitation, accepted, hashed, origin, identity.rules)
+        signed_in = await database.write(joining.accept_invitation, accepted, hashed, origin, identity.rules)
     return start_session(request, response, identity, signed_in)
 
 
@@ -106,26 +106,26 @@ async def list_join_codes(
     limit: Limit = 50,
 ) -> Page[JoinCode]:
     """Join codes that still work, newest first."""
-    return await database.read(service.list_join_codes, caller, organisation, cursor, limit)
+    return await database.read(invitations.list_join_codes, caller, organisation, cursor, limit)
 
 
 @router.post("/join-codes", status_code=201)
 async def create_join_code(once: CreatedOnce, caller: Inviter, new: NewJoinCode) -> CreatedJoinCode:
     """A code for a class or a group: as many people as it has seats can join with it."""
-    return await once.create(caller, service.create_join_code, new)
+    return await once.create(caller, invitations.create_join_code, new)
 
 
 @router.delete("/join-codes/{join_code_id}", status_code=204)
 async def withdraw_join_code(database: Db, caller: Inviter, join_code_id: Id) -> None:
     """Withdraws a join code; people who joined with it stay."""
-    await database.write(service.withdraw_join_code, caller, join_code_id)
+    await database.write(invitations.withdraw, caller, invitations.CODE, join_code_id)
 
 
 @router.post("/join/preview")
 async def preview_join(database: Db, origin: Annotated[Origin, Anyone], given: JoinCodeInput) -> JoinPreview:
     """What a join code leads to, before using it."""
     async with counted(database, origin):
-        return await database.read(service.preview_join, given.code)
+        return await database.read(joining.preview_join, given.code)
 
 
 @router.post("/join", status_code=201)
@@ -141,9 +141,9 @@ async def join_with_code(
     identity.access.check_origin(request)
     check_new_password(join.password, join.name, "body.password")
     async with counted(database, origin):
-        await database.read(service.preview_join, join.code)
+        await database.read(joining.preview_join, join.code)
         hashed = await identity.passwords.hash(join.password)
-        signed_in = await database.write(service.join_with_code, join, hashed, origin, identity.rules)
+        signed_in = await database.write(joining.join_with_code, join, hashed, origin, identity.rules)
     return start_session(request, response, identity, signed_in)
 
 
@@ -162,5 +162,5 @@ async def _send(
         await identity.mailer.send(to, f"Invitation to {place}", text)
     except MailNotSentError as problem:
         return created.model_copy(update={"mail_problem": str(problem)})
-    mailed = await database.write(service.mark_mailed, invitation.id)
+    mailed = await database.write(invitations.mark_mailed, invitation.id)
     return created.model_copy(update={"invitation": mailed or invitation})

@@ -38,7 +38,7 @@ class People(Group):
     )
     max_open_invitations_per_user: WholeNumber = setting(
         _USUAL.open_invitations,
-        "How many open invitations one person may have made, and as many join codes.",
+        "How many open invitations and join codes one person may have, together.",
         "a whole number from 1 to 1000000",
         ge=1,
         le=1_000_000,
