@@ -3,15 +3,14 @@
 import pytest
 from sqlalchemy import delete, insert, update
 
-from corral.api.callers import Authority, Caller, Origin
 from corral.core.devices import Device
 from corral.core.nodes import Node
-from corral.core.permissions import Permission
 from corral.core.refusals import Conflict, NotFound
 from corral.core.workloads import DeviceRequest
 from corral.engines.interface import Inventory
-from corral.identity.lookups import root_of
+from corral.identity.lookups import node_by_id
 from corral.queues import flavors
+from corral.queues.flavors import FlavorFacts
 from corral.queues.presets import ensure_presets, presets_for
 from corral.queues.tables import flavor, flavor_organisation
 from corral.store.database import Transaction
@@ -22,9 +21,12 @@ from tests.zones.machines import this_machine
 MACHINE = Node("big", 64_000, 256 * 1024, devices=tuple(Device(f"gpu-{n}", 81920, "H100") for n in range(8)))
 
 
-async def somebody(campus: Campus) -> Caller:
-    root = await campus.database.read(root_of)
-    return Caller("u", "tests", "system", "", Origin("", ""), (Authority(root.path, frozenset(Permission)),))
+def find(transaction: Transaction, organisation_id: str, name: str) -> FlavorFacts:
+    return flavors.find(transaction, node_by_id(transaction, organisation_id), name)
+
+
+def usable(transaction: Transaction, organisation_id: str) -> tuple[FlavorFacts, ...]:
+    return flavors.usable(transaction, node_by_id(transaction, organisation_id))
 
 
 async def see_machine(campus: Campus, node: Node = MACHINE) -> tuple[str, ...]:
@@ -40,13 +42,12 @@ async def test_first_inventory_makes_flavors_and_no_later_one_does(campus: Campu
     zone = await campus.database.read(this_machine)
     assert await campus.database.write(ensure_presets, zone.id) == (), "nothing has been seen yet"
     assert await see_machine(campus) == ("cpu-small", "cpu-large", "gpu-8g", "gpu-1", "gpu-8")
-    caller = await somebody(campus)
-    whole = await campus.database.read(flavors.find, caller, campus.root, "gpu-1")
+    whole = await campus.database.read(find, campus.root, "gpu-1")
     assert (whole.cpu_milli, whole.memory_mib, whole.devices) == (8000, 32 * 1024, DeviceRequest(1))
-    slice_ = await campus.database.read(flavors.find, caller, campus.root, "gpu-8g")
+    slice_ = await campus.database.read(find, campus.root, "gpu-8g")
     assert slice_.devices == DeviceRequest(1, memory_mib=8192)
     assert slice_.mode == "vgpu"
-    names = [one.name for one in await campus.database.read(flavors.usable, caller, campus.root)]
+    names = [one.name for one in await campus.database.read(usable, campus.root)]
     assert names == ["cpu-small", "cpu-large", "gpu-8g", "gpu-1", "gpu-8"]
 
     def forget(transaction: Transaction) -> None:
@@ -74,8 +75,7 @@ async def test_flavor_is_for_the_organisations_it_was_given_to_and_those_below(c
     vision = await campus.organisation("Vision", science)
     arts = await campus.organisation("Arts")
     await see_machine(campus)
-    caller = await somebody(campus)
-    found = await campus.database.read(flavors.find, caller, campus.root, "gpu-8")
+    found = await campus.database.read(find, campus.root, "gpu-8")
 
     def give(transaction: Transaction) -> None:
         given = flavor_organisation
@@ -84,16 +84,15 @@ async def test_flavor_is_for_the_organisations_it_was_given_to_and_those_below(c
 
     await campus.database.write(give)
     for place in (science, vision):
-        assert (await campus.database.read(flavors.find, caller, place, found.id)).name == "gpu-8"
+        assert (await campus.database.read(find, place, found.id)).name == "gpu-8"
     for place in (arts, campus.root):
         with pytest.raises(NotFound, match="no flavor gpu-8 that"):
-            await campus.database.read(flavors.find, caller, place, "gpu-8")
+            await campus.database.read(find, place, "gpu-8")
 
 
 async def test_disabled_flavor_is_refused_by_name(campus: Campus) -> None:
     await see_machine(campus)
-    caller = await somebody(campus)
     await campus.database.write(lambda transaction: transaction.run(update(flavor).values(enabled=False)))
     with pytest.raises(Conflict, match="gpu-1 is disabled"):
-        await campus.database.read(flavors.find, caller, campus.root, "gpu-1")
-    assert await campus.database.read(flavors.usable, caller, campus.root) == ()
+        await campus.database.read(find, campus.root, "gpu-1")
+    assert await campus.database.read(usable, campus.root) == ()

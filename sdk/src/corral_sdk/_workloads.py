@@ -30,11 +30,17 @@ class Workloads(Resource):
         kinds: Sequence[str] = (),
         user_id: str | None = None,
         organisation_id: str | None = None,
+        parent_id: str | None = None,
         search: str | None = None,
     ) -> Iterator[Workload]:
         """Newest first; all filters narrow."""
         query = given(
-            state=states, kind=kinds, user_id=user_id, organisation_id=organisation_id, search=search
+            state=states,
+            kind=kinds,
+            user_id=user_id,
+            organisation_id=organisation_id,
+            parent_id=parent_id,
+            search=search,
         )
         return self._each(Workload, "workloads", query=query)
 
@@ -44,17 +50,24 @@ class Workloads(Resource):
         kinds: Sequence[str] = (),
         user_id: str | None = None,
         organisation_id: str | None = None,
+        parent_id: str | None = None,
         search: str | None = None,
     ) -> WorkloadSummary:
         """How many there are in each state, of those that the list would show."""
-        query = given(kind=kinds, user_id=user_id, organisation_id=organisation_id, search=search)
+        query = given(
+            kind=kinds,
+            user_id=user_id,
+            organisation_id=organisation_id,
+            parent_id=parent_id,
+            search=search,
+        )
         return self._get(WorkloadSummary, "workloads", "summary", query=query)
 
     def get(self, workload_id: str) -> WorkloadDetail:
         return self._get(WorkloadDetail, "workloads", workload_id)
 
     def act(self, action: str, workload_ids: Sequence[str]) -> Acted:
-        """Stops, suspends, resumes or deletes many at once."""
+        """Stops, suspends, resumes or deletes many at once, and their children with them."""
         body = {"action": action, "ids": [*workload_ids]}
         return decode(Acted, self._act("workloads", "actions", body=body))
 

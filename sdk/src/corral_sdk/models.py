@@ -116,7 +116,7 @@ class Acted:
     """What became of each; one that was refused does not hold up the others."""
 
     changed: tuple[str, ...]
-    """Ids of those that the action changed."""
+    """Ids of those that the action changed, children among them."""
     unchanged: tuple[str, ...]
     """Ids of those that were as asked already."""
     refused: tuple[Refused, ...]
@@ -1236,6 +1236,8 @@ class Workload(WorkloadStates):
     """Of work that waits for its turn: why, and for how long."""
     organisation: Someone
     user: Someone
+    parent_id: str | None = None
+    """The work that it was created for."""
     zone_id: str
     zone_name: str
     zone_reason: str | None = None

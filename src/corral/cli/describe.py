@@ -1,20 +1,23 @@
 """`corral describe`: one workload with everything that happened to it."""
 
 import shlex
+from itertools import islice
 from typing import Annotated
 
 import typer
 from corral_sdk import encode
-from corral_sdk.models import ReplicaView, WorkloadDetail
+from corral_sdk.models import ReplicaView, Workload, WorkloadDetail
 
 from corral.cli.connection import connect, shown_time
 from corral.cli.frame import Json, new_app
-from corral.cli.output import print_facts, print_json, print_table, say
+from corral.cli.output import note, print_facts, print_json, print_table, say
 from corral.cli.work_names import find_workload
 from corral.cli.work_words import SIMULATED, needs_words, size_words, waiting_words
 from corral.core.durations import duration_words
 
 app = new_app()
+
+_MOST_CHILDREN = 20
 
 
 @app.command()
@@ -29,6 +32,7 @@ def describe(
         print_json(encode(work))
         return
     _print_facts(work)
+    _print_children(list(islice(client.workloads.list(parent_id=work.id), _MOST_CHILDREN + 1)), work)
     say("")
     rows = (
         (shown_time(one.at), one.attempt or "", one.state, one.reason.sentence) for one in work.transitions
@@ -42,6 +46,16 @@ def describe(
             ((number, one.number, one.node, _devices(one), one.phase, _end(one)) for number, one in placed),
             empty="",
         )
+
+
+def _print_children(children: list[Workload], work: WorkloadDetail) -> None:
+    if not children:
+        return
+    say("")
+    rows = ((one.id, one.name, one.kind, one.state) for one in children[:_MOST_CHILDREN])
+    print_table(("Child", "Name", "Kind", "State"), rows, empty="")
+    if len(children) > _MOST_CHILDREN:
+        note(f"There are more: corral ps --parent {work.id}.")
 
 
 def _print_facts(work: WorkloadDetail) -> None:
@@ -60,6 +74,7 @@ def _print_facts(work: WorkloadDetail) -> None:
             "Cores": f"{work.resources.cpu_milli / 1000:g}",
             "Memory": size_words(work.resources.memory_mib),
             "Flavor": work.flavor,
+            "Parent": work.parent_id,
             "Zone": work.zone_name,
             "Where": work.nodes,
             "Simulated": SIMULATED if work.simulated else None,

@@ -11,6 +11,7 @@ from corral.cli.connection import connect
 from corral.cli.frame import Json, new_app
 from corral.cli.names import find_organisation, find_user
 from corral.cli.output import note, print_json, print_table
+from corral.cli.work_names import find_workload
 from corral.cli.work_words import SIMULATED, needs_words, short_ids, since_words, waiting_words, where_words
 
 app = new_app()
@@ -27,6 +28,9 @@ def ps(
     org: Annotated[
         str | None, typer.Option(metavar="ORG", help="Work of this organisation and below.")
     ] = None,
+    parent: Annotated[
+        str | None, typer.Option(metavar="WORK", help="The children of this work, ended ones too.")
+    ] = None,
     state: Annotated[
         list[str] | None, typer.Option(metavar="STATE", help="queued, infeasible, running, …; repeatable.")
     ] = None,
@@ -36,15 +40,16 @@ def ps(
 ) -> None:
     """List work, newest first: yours that runs or waits, unless options say otherwise."""
     client = connect()
-    others = everyone or user is not None or org is not None
+    others = everyone or user is not None or org is not None or parent is not None
     whose = find_user(client, user).id if user else None if others else client.me.get().id
     there = find_organisation(client, org).id if org else None
+    family = find_workload(client, parent) if parent else None
     if summary:
-        counted = client.workloads.summary(user_id=whose, organisation_id=there)
+        counted = client.workloads.summary(user_id=whose, organisation_id=there, parent_id=family)
         _print_summary(counted, as_json=as_json)
         return
-    states = state or (() if ended else _LIVE)
-    listed = client.workloads.list(states=states, user_id=whose, organisation_id=there)
+    states = state or (() if ended or family else _LIVE)
+    listed = client.workloads.list(states=states, user_id=whose, organisation_id=there, parent_id=family)
     items = list(islice(listed, limit + 1))
     if as_json:
         print_json(encode(items[:limit]))
@@ -64,7 +69,7 @@ def ps(
         )
         for each in items[:limit]
     )
-    print_table(columns, rows, empty=_empty(ended or bool(state)), whole=("Id", "State", "Age"))
+    print_table(columns, rows, empty=_empty(ended or bool(state or family)), whole=("Id", "State", "Age"))
     if any(each.simulated for each in items[:limit]):
         note(SIMULATED)
     if len(items) > limit:

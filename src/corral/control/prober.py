@@ -9,14 +9,15 @@ from corral.core.ids import Kind, new_id
 from corral.core.queues import Queue
 from corral.core.runs import ReplicaId
 from corral.core.workloads import Replica, ReplicaGroup, Workload
-from corral.identity.lookups import Organisation
 from corral.queues.service import find_queue
 from corral.queues.snapshot import usual_quotas
 from corral.scheduling.live.live_planner import Explain, Probe
 from corral.store.database import Database, Transaction
-from corral.workloads import expectations, service, visibility
+from corral.workloads import expectations, visibility
 from corral.workloads.caps import left_out_for_caps
+from corral.workloads.creation import Home, authorise
 from corral.workloads.expectations import Waits
+from corral.workloads.resolution import resolve
 from corral.workloads.snapshot import GROUP
 from corral.workloads.spec import Resources, WorkSpec
 from corral.workloads.verdicts import Verdict, left_out, verdict_of
@@ -69,11 +70,11 @@ def _question(
     transaction: Transaction, caller: Caller, spec: WorkSpec, zone_id: str
 ) -> tuple[Probe, list[str]]:
     """What the planner is asked, and what of it was decided before: pools that may not be used."""
-    node = service.home_of(transaction, caller, spec)
-    document = service.resolve(transaction, caller, spec, node, zone_id)
+    home = authorise(transaction, caller, spec)
+    document = resolve(transaction, home, spec, zone_id)
     name = new_id(Kind.WORKLOAD, transaction.now)
     now = int(transaction.now.timestamp())
-    queue_id, missing = _queue(transaction, node, caller.user_id, zone_id)
+    queue_id, missing = _queue(transaction, home, zone_id)
     resources = Resources.model_validate(document["resources"])
     replicas = tuple(Replica(str(ReplicaId(name, number))) for number in range(spec.replicas))
     group = ReplicaGroup(GROUP, None, resources.request(), replicas, preemptible=spec.preemptible)
@@ -91,11 +92,10 @@ def _question(
     return Probe(now, workload, missing), left_out_for_caps(transaction, document, zone_id)
 
 
-def _queue(
-    transaction: Transaction, node: Organisation, user_id: str, zone_id: str
-) -> tuple[str, tuple[Queue, ...]]:
-    """The caller's queue; as it would be made if there is none yet."""
-    found = find_queue(transaction, node.id, user_id)
+def _queue(transaction: Transaction, home: Home, zone_id: str) -> tuple[str, tuple[Queue, ...]]:
+    """The owner's queue; as it would be made if there is none yet."""
+    node = home.organisation
+    found = find_queue(transaction, node.id, home.owner_id)
     if found is not None:
         return found, ()
     parent = find_queue(transaction, node.id)

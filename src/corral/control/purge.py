@@ -34,6 +34,8 @@ from corral.zones.tables import zone_journal
 
 log = structlog.get_logger(__name__)
 
+child = workload.alias("child")
+_child = select(child.c.id).where(child.c.parent_id == workload.c.id).correlate(workload)
 # Those that refer to others come first.
 _RECORDS: Sequence[Table] = (
     secret_use,
@@ -68,15 +70,21 @@ class Keeping:
             most,
             workload.c.state.in_(sorted(OVER - {State.DELETED})),
             workload.c.ended_at < before,
+            ~_child.where(child.c.state.not_in(sorted(OVER))).exists(),
         )
         return _each(transaction, ids, service.delete_old)
 
     def forget_deleted_work(self, transaction: Transaction, most: int) -> int:
-        """All records of it but the ledger's and the audit log's."""
+        """All records of it but the ledger's and the audit log's. Children go before their parents."""
         before = transaction.now - timedelta(days=self.deleted_work_days)
-        gone = workload.c.state == State.DELETED, workload.c.discarded_at < before
-        ids = _some(transaction, most, *gone)
-        return _each(transaction, ids, _forget)
+        gone = workload.c.state == State.DELETED, workload.c.discarded_at < before, ~_child.exists()
+        total = 0
+        while ids := _some(transaction, most - total, *gone):
+            forgotten = _each(transaction, ids, _forget)
+            total += forgotten
+            if not forgotten:
+                break
+        return total
 
     def forget_journal(self, transaction: Transaction, most: int) -> int:
         """Every reader is long past it. The newest stays, so that the journal always knows its place."""

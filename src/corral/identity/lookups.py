@@ -68,6 +68,13 @@ def root_of(transaction: Transaction) -> Organisation:
     return Organisation(*row)
 
 
+def node_by_id(transaction: Transaction, node_id: str) -> Organisation:
+    """An organisation that is known to exist, whoever asks."""
+    row = transaction.first(_NODES.where(organisation.c.id == node_id))
+    assert row is not None, "foreign keys keep organisations that something belongs to"
+    return Organisation(*row)
+
+
 def find_node(transaction: Transaction, caller: Caller, node_id: str, permission: Permission) -> Organisation:
     """The organisation, if the caller has `permission` on it; one they cannot see is not found."""
     row = transaction.first(_NODES.where(organisation.c.id == node_id))

@@ -4,12 +4,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import Select, or_, select
 
-from corral.api.callers import Caller
-from corral.core.permissions import Permission
 from corral.core.refusals import Conflict, NotFound
 from corral.core.scopes import ancestors
 from corral.core.workloads import DeviceRequest
-from corral.identity.lookups import find_node
+from corral.identity.lookups import Organisation
 from corral.queues.tables import flavor, flavor_organisation
 from corral.store.database import AnyRow, Transaction
 
@@ -26,9 +24,8 @@ class FlavorFacts:
     mode: str | None
 
 
-def find(transaction: Transaction, caller: Caller, organisation_id: str, name_or_id: str) -> FlavorFacts:
+def find(transaction: Transaction, node: Organisation, name_or_id: str) -> FlavorFacts:
     """The flavor, if work of this organisation may use it."""
-    node = find_node(transaction, caller, organisation_id, Permission.FLAVORS_READ)
     row = transaction.first(
         _usable(ancestors(node.path)).where(or_(flavor.c.id == name_or_id, flavor.c.name == name_or_id))
     )
@@ -42,9 +39,8 @@ def find(transaction: Transaction, caller: Caller, organisation_id: str, name_or
     return facts_of(row)
 
 
-def usable(transaction: Transaction, caller: Caller, organisation_id: str) -> tuple[FlavorFacts, ...]:
+def usable(transaction: Transaction, node: Organisation) -> tuple[FlavorFacts, ...]:
     """The enabled flavors that work of this organisation may use, the smallest first."""
-    node = find_node(transaction, caller, organisation_id, Permission.FLAVORS_READ)
     statement = _usable(ancestors(node.path)).where(flavor.c.enabled)
     found = (facts_of(row) for row in transaction.rows(statement))
     return tuple(sorted(found, key=lambda one: (one.devices is not None, one.cpu_milli, one.name)))

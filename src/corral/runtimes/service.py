@@ -25,6 +25,9 @@ from corral.runtimes.models import NewRuntime, Runtime, RuntimePreset, Runtimes,
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import JsonObject
 from corral.workloads import service
+from corral.workloads.creation import Home, authorise
+from corral.workloads.creation import create as create_work
+from corral.workloads.resolution import resolve
 from corral.workloads.states import OVER, State
 from corral.workloads.tables import workload
 from corral.workloads.zone_choice import ChoiceReason, ZoneChoice, candidates
@@ -112,8 +115,9 @@ def build(
     else:
         spec = RuntimeSpec.of(row.name, row.version, row.requirements, organisation_id)
         chosen = ZoneChoice(candidates(transaction, spec)[0], ChoiceReason.ONLY)
-        affordable = _affordable(transaction, caller, spec)
-        workload_id = service.submit(transaction, caller, spec.kind, affordable, chosen)
+        home = authorise(transaction, caller, spec)
+        document = resolve(transaction, home, _affordable(transaction, home, spec), chosen.zone.id)
+        workload_id = create_work(transaction, caller, home, spec.kind, document, chosen)
     transaction.run(update(runtime).where(runtime.c.id == runtime_id).values(workload_id=workload_id))
     _tell(transaction, caller, "runtime.build", after={"name": row.name, "version": row.version})
     return _found(transaction, caller, runtime_id)
@@ -142,12 +146,12 @@ def forget_unused(transaction: Transaction, most: int) -> int:
     return removed
 
 
-def _affordable(transaction: Transaction, caller: Caller, spec: RuntimeSpec) -> RuntimeSpec:
+def _affordable(transaction: Transaction, home: Home, spec: RuntimeSpec) -> RuntimeSpec:
     """Where work chooses a flavor instead of numbers, a build takes the smallest."""
-    node = service.home_of(transaction, caller, spec)
-    if may_use_numbers(transaction, node.id, caller.user_id):
+    node = home.organisation
+    if may_use_numbers(transaction, node.id, home.owner_id):
         return spec
-    usable = flavors.usable(transaction, caller, node.id)
+    usable = flavors.usable(transaction, node)
     if not usable:
         raise Conflict(f"Nobody offers a flavor to {node.name}.", "Ask an administrator for one.")
     return spec.model_copy(update={"resources": None, "flavor": usable[0].name})

@@ -6,8 +6,10 @@ from corral.store.database import Transaction
 from corral.training.models import Preview, ReplicaPreview
 from corral.training.spec import TrainingSpec
 from corral.training.tasks import SET_AT_START, command_line, environment, own_environment
-from corral.workloads import queries, service
+from corral.workloads import queries
+from corral.workloads.creation import authorise, create
 from corral.workloads.models import WorkloadDetail
+from corral.workloads.resolution import resolve
 from corral.workloads.spec import Resources
 from corral.workloads.zone_choice import ZoneChoice
 
@@ -16,7 +18,9 @@ def submit(
     transaction: Transaction, caller: Caller, spec: TrainingSpec, chosen: ZoneChoice
 ) -> WorkloadDetail:
     spec = _check_given(transaction, caller, spec)
-    workload_id = service.submit(transaction, caller, spec.kind, spec, chosen)
+    home = authorise(transaction, caller, spec)
+    document = resolve(transaction, home, spec, chosen.zone.id)
+    workload_id = create(transaction, caller, home, spec.kind, document, chosen)
     if spec.upload_id is not None:
         uploads.use(transaction, workload_id, spec.upload_id)
     return queries.get_new(transaction, caller, workload_id)
@@ -25,8 +29,7 @@ def submit(
 def preview(transaction: Transaction, caller: Caller, spec: TrainingSpec, chosen: ZoneChoice) -> Preview:
     """The command line and variables, exactly as they will be; nothing of it is kept."""
     spec = _check_given(transaction, caller, spec)
-    node = service.home_of(transaction, caller, spec)
-    document = service.resolve(transaction, caller, spec, node, chosen.zone.id)
+    document = resolve(transaction, authorise(transaction, caller, spec), spec, chosen.zone.id)
     needs = Resources.model_validate(document["resources"])
     whole = spec.model_copy(update={"resources": needs, "flavor": None})
     masked = dict.fromkeys(spec.secrets, secrets.MASK)

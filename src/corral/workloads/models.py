@@ -72,6 +72,7 @@ class Workload(Output):
     waits: Waiting | None = Field(description="Of work that waits for its turn: why, and for how long.")
     organisation: Someone
     user: Someone
+    parent_id: str | None = Field(None, description="The work that it was created for.")
     zone_id: str
     zone_name: str = Field(examples=["local"])
     zone_reason: str | None = Field(
@@ -183,6 +184,6 @@ class Refused(Output):
 class Acted(Output):
     """What became of each; one that was refused does not hold up the others."""
 
-    changed: list[str] = Field(description="Ids of those that the action changed.")
+    changed: list[str] = Field(description="Ids of those that the action changed, children among them.")
     unchanged: list[str] = Field(description="Ids of those that were as asked already.")
     refused: list[Refused]

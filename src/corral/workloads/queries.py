@@ -43,13 +43,16 @@ def list_workloads(
     kinds: Sequence[str] = (),
     user_id: str | None = None,
     organisation_id: str | None = None,
+    parent_id: str | None = None,
     search: Search | None = None,
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[Workload]:
     """Newest first. Deleted ones are listed only when asked for."""
     statement = ROWS.where(
-        visible(caller), *chosen(transaction, kinds, user_id, organisation_id, search), _in_states(states)
+        visible(caller),
+        *chosen(transaction, kinds, user_id, organisation_id, parent_id, search),
+        _in_states(states),
     )
     return page_of(
         Page[Workload],
@@ -67,6 +70,7 @@ def chosen(
     kinds: Sequence[str],
     user_id: str | None,
     organisation_id: str | None,
+    parent_id: str | None,
     search: Search | None,
 ) -> list[ColumnElement[bool]]:
     """What lists are narrowed by, beside the state."""
@@ -78,6 +82,8 @@ def chosen(
     if organisation_id is not None:
         path = transaction.scalar(select(organisation.c.path).where(organisation.c.id == organisation_id))
         conditions.append(false() if path is None else in_subtrees([path]))
+    if parent_id is not None:
+        conditions.append(workload.c.parent_id == parent_id)
     if search is not None:
         text = f"%{_escaped(search.lower())}%"
         name, owner = func.lower(workload.c.name), func.lower(user.c.display_name)
@@ -192,6 +198,7 @@ def _facts(row: AnyRow, nodes: list[str], waits: Waiting | None) -> dict[str, An
         "waits": waits,
         "organisation": Someone(id=row.organisation_id, name=row.organisation_name),
         "user": Someone(id=row.user_id, name=row.owner_name),
+        "parent_id": row.parent_id,
         "zone_id": row.zone_id,
         "zone_name": row.zone_name,
         "queue_id": row.queue_id,

@@ -27,6 +27,7 @@ OfUser = Annotated[Id | None, Query(alias="user_id", description="Only of this p
 OfOrganisation = Annotated[
     Id | None, Query(alias="organisation_id", description="Only of this organisation and below.")
 ]
+OfParent = Annotated[Id | None, Query(alias="parent_id", description="Only its children.")]
 Text = Annotated[
     Search | None,
     Query(alias="search", description="In names of work and people; or the beginning of an id."),
@@ -41,6 +42,7 @@ async def list_workloads(
     kind: Kinds = None,
     user_id: OfUser = None,
     organisation_id: OfOrganisation = None,
+    parent_id: OfParent = None,
     search: Text = None,
     cursor: Cursor = None,
     limit: Limit = 50,
@@ -53,6 +55,7 @@ async def list_workloads(
         kinds=kind or (),
         user_id=user_id,
         organisation_id=organisation_id,
+        parent_id=parent_id,
         search=search,
         cursor=cursor,
         limit=limit,
@@ -66,6 +69,7 @@ async def summarise_workloads(
     kind: Kinds = None,
     user_id: OfUser = None,
     organisation_id: OfOrganisation = None,
+    parent_id: OfParent = None,
     search: Text = None,
 ) -> WorkloadSummary:
     """How many there are in each state, of those that the list would show."""
@@ -75,13 +79,15 @@ async def summarise_workloads(
         kinds=kind or (),
         user_id=user_id,
         organisation_id=organisation_id,
+        parent_id=parent_id,
         search=search,
     )
 
 
 @router.post("/actions")
 async def act_on_workloads(database: Db, caller: Actor, what: ActOn) -> Acted:
-    """Stops, suspends, resumes or deletes many at once; one that is refused does not hold up the others."""
+    """Stops, suspends, resumes or deletes many at once, with their children; one that is refused does
+    not hold up the others."""
     return await database.write(service.act, caller, what.action, what.ids)
 
 
@@ -103,6 +109,6 @@ async def explain_workload(caller: WorkReader, planners: Planners, workload_id: 
 async def act_on_workload(
     database: Db, caller: Actor, workload_id: Id, action: Action, response: Response
 ) -> WorkloadDetail:
-    """Stops, suspends, resumes or deletes it. What it is already, it stays."""
+    """Stops, suspends, resumes or deletes it, and its children with it. What it is already, it stays."""
     await database.write(service.act_on_one, caller, action, workload_id)
     return tagged(response, await database.read(queries.get_workload, caller, workload_id))

@@ -22,6 +22,7 @@ def summarise(
     kinds: Sequence[str] = (),
     user_id: str | None = None,
     organisation_id: str | None = None,
+    parent_id: str | None = None,
     search: Search | None = None,
 ) -> WorkloadSummary:
     """Of what the same list would show; deleted work is not counted."""
@@ -34,7 +35,7 @@ def summarise(
         .where(
             visible(caller),
             workload.c.state != State.DELETED,
-            *chosen(transaction, kinds, user_id, organisation_id, search),
+            *chosen(transaction, kinds, user_id, organisation_id, parent_id, search),
         )
         .group_by(workload.c.state)
     )

@@ -29,6 +29,7 @@ workload = Table(
     Column("name", String(NAME_LENGTH), nullable=False),
     Column("organisation_id", identifier(), ForeignKey("organisation.id"), nullable=False),
     Column("user_id", identifier(), ForeignKey("user_account.id"), nullable=False),
+    Column("parent_id", identifier(), ForeignKey("workload.id"), comment="for which it was created"),
     Column("zone_id", identifier(), ForeignKey("zone.id"), nullable=False),
     Column("queue_id", identifier(), ForeignKey("queue.id"), nullable=False),
     Column("spec", document_value(), nullable=False),
@@ -57,6 +58,13 @@ workload = Table(
     Index("ix_workload_organisation", "organisation_id", "id"),
     Index("ix_workload_state", "zone_id", "state", "id"),
     Index("ix_workload_queue", "queue_id", "state"),
+    Index(
+        "ix_workload_parent",
+        "parent_id",
+        "id",
+        sqlite_where=text("parent_id IS NOT NULL"),
+        postgresql_where=text("parent_id IS NOT NULL"),
+    ),
 )
 
 attempt = Table(

@@ -1602,7 +1602,7 @@ export interface paths {
         put?: never;
         /**
          * Act On Workload
-         * @description Stops, suspends, resumes or deletes it. What it is already, it stays.
+         * @description Stops, suspends, resumes or deletes it, and its children with it. What it is already, it stays.
          */
         post: operations["act_on_workload"];
         delete?: never;
@@ -1682,7 +1682,8 @@ export interface paths {
         put?: never;
         /**
          * Act On Workloads
-         * @description Stops, suspends, resumes or deletes many at once; one that is refused does not hold up the others.
+         * @description Stops, suspends, resumes or deletes many at once, with their children; one that is refused does
+         *     not hold up the others.
          */
         post: operations["act_on_workloads"];
         delete?: never;
@@ -1859,7 +1860,7 @@ export interface components {
         Acted: {
             /**
              * Changed
-             * @description Ids of those that the action changed.
+             * @description Ids of those that the action changed, children among them.
              */
             changed: string[];
             /** Refused */
@@ -5407,6 +5408,11 @@ export interface components {
              */
             not_before: string | null;
             organisation: components["schemas"]["Someone"];
+            /**
+             * Parent Id
+             * @description The work that it was created for.
+             */
+            parent_id?: string | null;
             /** Preemptible */
             preemptible: boolean;
             /** Priority */
@@ -5503,6 +5509,11 @@ export interface components {
              */
             not_before: string | null;
             organisation: components["schemas"]["Someone"];
+            /**
+             * Parent Id
+             * @description The work that it was created for.
+             */
+            parent_id?: string | null;
             /** Preemptible */
             preemptible: boolean;
             /** Priority */
@@ -15535,6 +15546,8 @@ export interface operations {
                 limit?: number;
                 /** @description Only of this organisation and below. */
                 organisation_id?: string | null;
+                /** @description Only its children. */
+                parent_id?: string | null;
                 /** @description In names of work and people; or the beginning of an id. */
                 search?: string | null;
                 /** @description Only in these states. */
@@ -16248,6 +16261,8 @@ export interface operations {
                 kind?: string[] | null;
                 /** @description Only of this organisation and below. */
                 organisation_id?: string | null;
+                /** @description Only its children. */
+                parent_id?: string | null;
                 /** @description In names of work and people; or the beginning of an id. */
                 search?: string | null;
                 /** @description Only of this person. */
