@@ -23,6 +23,7 @@ from corral.store.database import Database
 from corral.store.migrate import upgrade
 from corral.usage import ledger
 from corral.usage.clock import Mark, Reading
+from corral.usage.grants import Grant
 from corral.usage.samples.points import Metric, Point, SeriesKey
 from corral.usage.samples.sampler import Samples, open_samples
 
@@ -197,8 +198,8 @@ async def _timed(what: str, things: int, unit: str, work: Callable[[], Awaitable
     return cost.row(what, things, unit)
 
 
-def _grant(number: int) -> ledger.Grant:
-    return ledger.Grant(
+def _grant(number: int) -> Grant:
+    return Grant(
         allocation_id=f"w{number:022d}-1-0",
         workload_id=f"w{number:022d}",
         attempt=1,
@@ -209,6 +210,7 @@ def _grant(number: int) -> ledger.Grant:
         zone_id=ZONE,
         node="machine",
         resources=(("gpu_milli", "H100-80GB", 1000), ("cpu_milli", "", 4000), ("memory_mib", "", 16384)),
+        kind="training",
     )
 
 

@@ -1,5 +1,6 @@
-"""The installation with people in it."""
+"""The installation with people in it, and a zone whose loops take their turns when told to."""
 
 from tests.campus import campus
+from tests.control.ground import ground
 
-__all__ = ["campus"]
+__all__ = ["campus", "ground"]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from corral.usage.clock import Mark, Reading
-from corral.usage.ledger import Grant, HeldResource
+from corral.usage.grants import Grant, HeldResource
 
 ZONE = "z01k9x3v7qzt8m2c4w6d0aa"
 MINUTE = 60 * 1_000_000
@@ -55,5 +55,6 @@ def create_grant(number: int = 1, *resources: HeldResource, **given: Any) -> Gra
         "zone_id": ZONE,
         "node": "this-machine",
         "resources": resources or (GPU, CPU),
+        "kind": "training",
     }
     return Grant(**(values | given))

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import Update, delete, select, update
+from sqlalchemy import Update, delete, insert, select, update
 from sqlalchemy.exc import DBAPIError
 
 from corral.store.database import Database, Transaction
@@ -291,3 +291,29 @@ async def test_fault_in_the_ledger_is_found(database: Database, forgery: Update,
     (found,) = await database.read(find_faults)
     assert grant.allocation_id in found
     assert fault in found
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"number": 1}, "is recorded 2 times"),
+        ({"number": 1, "posted_at": datetime(2020, 1, 1, tzinfo=UTC)}, "posted"),
+    ],
+)
+async def test_record_that_is_charged_twice_or_out_of_order_is_found(
+    database: Database, change: dict[str, object], fault: str
+) -> None:
+    machine, grant = Machine(), create_grant(1, GPU)
+    await database.write(ledger.open, grant, machine.reading())
+    machine.pass_time(MINUTE)
+    await database.write(ledger.close, grant.allocation_id, machine.mark())
+
+    def forge(transaction: Transaction) -> None:
+        record = transaction.first(select(usage_record))
+        assert record is not None
+        columns = {**record._mapping, **change}
+        del columns["sequence"]
+        transaction.run(insert(usage_record), columns)
+
+    await database.write(forge)
+    assert any(fault in one for one in await database.read(find_faults))

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from corral.store.database import Database, Transaction
 from corral.usage import ledger
 from corral.usage.clock import microseconds_of
-from corral.usage.ledger import HeldResource
+from corral.usage.grants import HeldResource
 from corral.usage.tables import usage_allocation, usage_record
 from tests.usage.factories import CPU, GPU, HOUR, MINUTE, ZONE, Machine, create_grant
 

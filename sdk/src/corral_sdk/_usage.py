@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 from corral_sdk._resource import Resource, given
 from corral_sdk._transport import API
-from corral_sdk.models import ReportedMetrics, SampleAnswer, UsageSums
+from corral_sdk.models import ReportedMetrics, SampleAnswer, UsageRecords, UsageSums
 
 __all__ = ["Metrics", "Samples", "Usage"]
 
@@ -28,7 +28,11 @@ class Usage(Resource):
         per: str = "total",
         by: str = "all",
     ) -> UsageSums:
-        """`per` is total, day or hour; `by` is all, user, organisation, queue or workload."""
+        """`per` is total, day or hour.
+
+        `by` is all, user, organisation, queue, workload, zone, pool, flavor, kind, model, mode or
+        preemptible.
+        """
         query = given(
             user=user,
             organisation=organisation,
@@ -71,6 +75,22 @@ class Usage(Resource):
                 to.write(piece)
                 written += len(piece)
         return written
+
+    def records(
+        self,
+        after: int = 0,
+        *,
+        limit: int = 1000,
+        user: str | None = None,
+        organisation: str | None = None,
+        queue: str | None = None,
+        workload: str | None = None,
+    ) -> UsageRecords:
+        """Records in the order in which they were posted; keep `next_after` for the next call."""
+        query = given(
+            after=after, limit=limit, user=user, organisation=organisation, queue=queue, workload=workload
+        )
+        return self._get(UsageRecords, "usage", "records", query=query)
 
 
 class Samples(Resource):

@@ -96,6 +96,8 @@ __all__ = [
     "TransitionView",
     "TroubleView",
     "Upload",
+    "UsageRecord",
+    "UsageRecords",
     "UsageSum",
     "UsageSums",
     "User",
@@ -1094,15 +1096,73 @@ class Upload:
 
 
 @dataclass(frozen=True, kw_only=True)
+class UsageRecord:
+    """How much of one resource was held in a stretch of time within one hour, and what it was at the
+    grant.
+
+    What is null is not known: it was granted before that was written down.
+    """
+
+    sequence: int
+    """Grows in the order in which records are posted."""
+    posted_at: datetime
+    """Never before that of the record before."""
+    allocation_id: str
+    workload_id: str
+    attempt: int
+    replica: int
+    user_id: str
+    organisation_id: str
+    organisation_path: str
+    """Ids from the root to the organisation, at the grant."""
+    queue_id: str
+    zone_id: str
+    zone_name: str | None
+    pool_id: str | None
+    pool_name: str | None
+    node: str
+    kind: str | None
+    """Of the workload."""
+    flavor: str | None
+    """Its name; empty for numbers."""
+    device_model: str | None
+    """Empty without devices."""
+    mode: str | None
+    """whole, vgpu, shared or mig; empty without devices."""
+    preemptible: bool | None
+    resource: str
+    model: str
+    """Of the device; empty for what has none."""
+    amount: int
+    outcome: str
+    """One of: `used`, `lost`."""
+    started_at: datetime
+    ended_at: datetime
+    duration_us: int
+    """Microseconds; negative where it takes back an earlier record of the same stretch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsageRecords:
+    items: tuple[UsageRecord, ...]
+    """In order of their sequence."""
+    next_after: int
+    """Give it as `after` to read on, now or later. It moves on past what you may not see."""
+    more: bool
+    """Whether there are records after `next_after` already."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class UsageSum:
     """How much of one resource was held, in one period."""
 
     since: datetime
     """When the period begins, in UTC."""
     owner: str
-    """Id of what `by` tells apart; empty for all."""
+    """Id of what `by` tells apart, or its word (flavor, kind, model, mode, preemptible); empty for all,
+    for none, and where it is not known."""
     owner_name: str
-    """Name of the person or organisation; empty for others, and for what is gone."""
+    """Name of the person, organisation, zone or pool; empty for others."""
     resource: str
     """gpu_milli (a thousandth of a GPU), cpu_milli (of a core) or memory_mib."""
     model: str

@@ -4,12 +4,20 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["App", "Json", "Yes", "confirm", "new_app", "require_change"]
+__all__ = ["App", "Group", "Json", "Yes", "confirm", "new_app", "require_change"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+
+
+def _refuse(error: Exception, ctx: Any, parameters: Any) -> typer.Exit | None:
+    from corral.cli.refusals import explain
+
+    if not explain(error, as_json=bool(ctx.params.get("as_json")), parameters=parameters):
+        return None
+    return typer.Exit(getattr(error, "code", 1))
 
 
 class Command(TyperCommand):
@@ -19,11 +27,21 @@ class Command(TyperCommand):
         try:
             return super().invoke(ctx)
         except Exception as error:
-            from corral.cli.refusals import explain
-
-            if not explain(error, as_json=bool(ctx.params.get("as_json")), parameters=self.params):
+            if (refusal := _refuse(error, ctx, self.params)) is None:
                 raise
-            raise typer.Exit(getattr(error, "code", 1)) from None
+            raise refusal from None
+
+
+class Group(TyperGroup):
+    """A command with commands below it, for a callback that does something by itself."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            if (refusal := _refuse(error, ctx, self.params)) is None:
+                raise
+            raise refusal from None
 
 
 class App(typer.Typer):
@@ -52,8 +70,8 @@ def require_change(*values: object, options: str) -> None:
 def new_app(**options: Any) -> App:
     """A Typer app with plain help and our habits; a module's own app is reached through `corral.cli.main`."""
     options.setdefault("add_completion", options.get("name") == "corral")
+    options.setdefault("no_args_is_help", True)
     return App(
-        no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},

@@ -26,6 +26,8 @@ from corral.store.piecewise import read_piecewise
 from corral.store.schema import JsonObject, any_of
 from corral.usage import ledger
 from corral.usage.clock import Reading
+from corral.usage.grants import Grant as LedgerGrant
+from corral.usage.grants import Mode
 from corral.workloads.expectations import note
 from corral.workloads.machine import FoundFeasible, FoundInfeasible, Granted, Taken, may_start
 from corral.workloads.reasons import infeasible_facts
@@ -190,7 +192,7 @@ def _grants(loaded: Loaded, placements: list[Placement], known: Known) -> list[G
     ]
 
 
-def _entry(loaded: Loaded, grant: Grant, known: Known) -> ledger.Grant:
+def _entry(loaded: Loaded, grant: Grant, known: Known) -> LedgerGrant:
     row, attempt = loaded.row, loaded.row.attempt + 1
     by_model: dict[str, int] = {}
     for use in grant.devices:
@@ -201,7 +203,7 @@ def _entry(loaded: Loaded, grant: Grant, known: Known) -> ledger.Grant:
         (Resource.CPU_MILLI.value, "", grant.cpu_milli),
         (Resource.MEMORY_MIB.value, "", grant.memory_mib),
     )
-    return ledger.Grant(
+    return LedgerGrant(
         allocation_id=str(RunId(row.id, attempt, grant.number)),
         workload_id=row.id,
         attempt=attempt,
@@ -212,7 +214,20 @@ def _entry(loaded: Loaded, grant: Grant, known: Known) -> ledger.Grant:
         zone_id=row.zone_id,
         node=grant.node,
         resources=resources,
+        kind=row.kind,
+        flavor=row.spec["flavor"] or "",
+        mode=_mode(grant.devices),
+        preemptible=row.spec["preemptible"],
     )
+
+
+def _mode(devices: Sequence[DeviceUse]) -> Mode:
+    """How devices are given, as far as they show it themselves."""
+    if not devices:
+        return ""
+    if any(use.profile is not None for use in devices):
+        return "mig"
+    return "whole" if all(use.memory_mib is None for use in devices) else "vgpu"
 
 
 def _milli(known: Known, node: str, use: DeviceUse) -> int:

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 T = TypeVar("T")
 
 # Known without importing Alembic, so that a start with nothing to do does not pay for it. A test compares.
-HEAD = "0019"
+HEAD = "0020"
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 

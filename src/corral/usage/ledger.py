@@ -6,41 +6,23 @@ second time.
 """
 
 import json
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import bindparam, insert, select, update
 
-from corral.identity.tables import organisation
+from corral.events.record import in_order_of_commits
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import any_of
 from corral.usage.clock import Mark, Reading, moment_of
+from corral.usage.grants import Grant, frozen
 from corral.usage.rules import Holding, Piece, full_hours, next_hour_us, settle
 from corral.usage.tables import usage_allocation, usage_boot, usage_record
 
 _a = usage_allocation.c
 # A clock that is corrected by less is left alone.
 _TOLERATED_US = 1_000_000
-
-HeldResource = tuple[str, str, int]
-"""Resource, model of the device (empty for what has none), amount."""
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """What somebody gets; `allocation_id` is `<workload>-<attempt>-<replica>`, never used a second time."""
-
-    allocation_id: str
-    workload_id: str
-    attempt: int
-    replica: int
-    user_id: str
-    organisation_id: str
-    queue_id: str
-    zone_id: str
-    node: str
-    resources: tuple[HeldResource, ...]
 
 
 def open(transaction: Transaction, grant: Grant, reading: Reading) -> bool:  # noqa: A001
@@ -58,14 +40,10 @@ def open_all(transaction: Transaction, grants: Sequence[Grant], reading: Reading
         zone_id: _offset_of_boot(transaction, zone_id, reading)
         for zone_id in sorted({grant.zone_id for grant in new})
     }
-    paths = {
-        one: transaction.scalar(_PATH, {"id": one}) or ""
-        for one in sorted({grant.organisation_id for grant in new})
-    }
-    transaction.run(
-        insert(usage_allocation),
-        [_row(grant, reading.mark, offsets[grant.zone_id], paths[grant.organisation_id]) for grant in new],
-    )
+    rows = [
+        columns | _opened(reading.mark, offsets[columns["zone_id"]]) for columns in frozen(transaction, new)
+    ]
+    transaction.run(insert(usage_allocation), rows)
     return len(new)
 
 
@@ -74,19 +52,8 @@ def _known(transaction: Transaction, allocation_ids: Sequence[str]) -> set[str]:
     return {row.id for row in rows}
 
 
-def _row(grant: Grant, mark: Mark, offset_us: int, path: str) -> dict[str, Any]:
+def _opened(mark: Mark, offset_us: int) -> dict[str, Any]:
     return {
-        "id": grant.allocation_id,
-        "workload_id": grant.workload_id,
-        "attempt": grant.attempt,
-        "replica": grant.replica,
-        "user_id": grant.user_id,
-        "organisation_id": grant.organisation_id,
-        "organisation_path": path,
-        "queue_id": grant.queue_id,
-        "zone_id": grant.zone_id,
-        "node": grant.node,
-        "resources": [list(one) for one in grant.resources if one[2] > 0],
         "boot_id": mark.boot_id,
         "offset_us": offset_us,
         "opened_us": mark.boottime_us,
@@ -116,22 +83,23 @@ def beat(
         transaction.run(_BEAT, parameters)
     else:
         transaction.run(_BEAT_OF, parameters | {"alive": json.dumps(sorted(alive))})
-    written = 0
-    for row in transaction.rows(_DUE, parameters):
-        pieces = full_hours(_holding(row))
-        count = _append(transaction, row, pieces)
-        recorded_us = pieces[-1].end_us
-        transaction.run(
-            _CUT,
+    due = [(row, full_hours(_holding(row))) for row in transaction.rows(_DUE, parameters)]
+    if not due:
+        return 0
+    counts = _post(transaction, due)
+    transaction.run(
+        _CUT,
+        [
             {
                 "id_": row.id,
-                "recorded_us_": recorded_us,
-                "next_cut_us_": next_hour_us(recorded_us, row.offset_us),
+                "recorded_us_": pieces[-1].end_us,
+                "next_cut_us_": next_hour_us(pieces[-1].end_us, row.offset_us),
                 "records_": row.records + count,
-            },
-        )
-        written += count
-    return written
+            }
+            for (row, pieces), count in zip(due, counts, strict=True)
+        ],
+    )
+    return sum(counts)
 
 
 def close(
@@ -152,13 +120,14 @@ def close(
     known = released is not None and released.boot_id == row.boot_id
     released_us = released.boottime_us if released is not None and known else None
     end = settle(_holding(row), released_us, lost_since_us)
+    (count,) = _post(transaction, [(row, end.pieces)])
     transaction.run(
         _END,
         {
             "id_": row.id,
             "ended_us_": end.ended_us,
             "lost_us_": end.lost_us,
-            "records_": row.records + _append(transaction, row, end.pieces),
+            "records_": row.records + count,
             "ended_at_": moment_of(end.ended_us + row.offset_us),
         },
     )
@@ -199,30 +168,43 @@ def _holding(row: AnyRow) -> Holding:
     return Holding(row.offset_us, row.opened_us, row.beat_us, row.recorded_us)
 
 
-def _append(transaction: Transaction, row: AnyRow, pieces: Iterable[Piece]) -> int:
-    """Writes a record for each piece and resource; returns how many."""
-    records = [
-        {
-            "allocation_id": row.id,
-            "resource": resource,
-            "model": model,
-            "amount": amount,
-            "outcome": piece.outcome,
-            "started_at": moment_of(piece.start_us + row.offset_us),
-            "ended_at": moment_of(piece.end_us + row.offset_us),
-            "duration_us": piece.sign * (piece.end_us - piece.start_us),
-        }
-        for piece in pieces
-        for resource, model, amount in row.resources
-    ]
-    for number, record in enumerate(records, row.records):
-        record["number"] = number
-    if records:
-        transaction.run(insert(usage_record), records)
-    return len(records)
+def _post(transaction: Transaction, posted: Sequence[tuple[AnyRow, Sequence[Piece]]]) -> list[int]:
+    """Writes a record for each piece and resource; returns how many for each allocation."""
+    records = [list(_records(row, pieces)) for row, pieces in posted]
+    if any(records):
+        in_order_of_commits(transaction)
+        posted_at = _posted_at(transaction)
+        transaction.run(
+            insert(usage_record), [record | {"posted_at": posted_at} for some in records for record in some]
+        )
+    return [len(some) for some in records]
 
 
-_PATH = select(organisation.c.path).where(organisation.c.id == bindparam("id"))
+def _posted_at(transaction: Transaction) -> datetime:
+    """Now, and never before the last one: clocks of hosts differ, and are set."""
+    last: datetime | None = transaction.scalar(_LAST_POSTED)
+    return transaction.now if last is None else max(transaction.now, last)
+
+
+def _records(row: AnyRow, pieces: Sequence[Piece]) -> Iterator[dict[str, Any]]:
+    number = row.records
+    for piece in pieces:
+        for resource, model, amount in row.resources:
+            yield {
+                "allocation_id": row.id,
+                "number": number,
+                "resource": resource,
+                "model": model,
+                "amount": amount,
+                "outcome": piece.outcome,
+                "started_at": moment_of(piece.start_us + row.offset_us),
+                "ended_at": moment_of(piece.end_us + row.offset_us),
+                "duration_us": piece.sign * (piece.end_us - piece.start_us),
+            }
+            number += 1
+
+
+_LAST_POSTED = select(usage_record.c.posted_at).order_by(usage_record.c.sequence.desc()).limit(1)
 _KNOWN = select(_a.id).where(any_of(_a.id, "ids"))
 _HELD = select(
     _a.id,

@@ -1,4 +1,4 @@
-"""HTTP: sums of usage, and the same as a file."""
+"""HTTP: sums of usage, the same as a file, and the records they are made of."""
 
 import csv
 import io
@@ -9,7 +9,16 @@ from fastapi import APIRouter, Query, Response
 from corral.api.callers import Caller, SignedIn
 from corral.api.once import Db
 from corral.core.permissions import Permission
-from corral.usage.models import UsageQuery, UsageSum, UsageSums, shown
+from corral.usage.models import (
+    RecordsQuery,
+    UsageQuery,
+    UsageRecords,
+    UsageSum,
+    UsageSums,
+    shown,
+    shown_records,
+)
+from corral.usage.records import read_records
 from corral.usage.sums import sum_usage
 
 router = APIRouter(prefix="/usage", tags=["usage"])
@@ -50,3 +59,16 @@ async def export_usage(database: Db, caller: UsageReader, query: Annotated[Usage
         media_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="corral-usage-{now:%Y%m%dT%H%M%SZ}.csv"'},
     )
+
+
+@router.get("/records", summary="Read usage records")
+async def read_usage_records(
+    database: Db, caller: UsageReader, query: Annotated[RecordsQuery, Query()]
+) -> UsageRecords:
+    """The ledger in the order in which it was posted; keep `next_after` and come back for what is new.
+
+    Records are never changed: a correction is a new one, with a negative duration. Work in simulated zones
+    is left out unless a workload is named.
+    """
+    page = await database.scan(read_records, caller, query.whose(), query.after, query.limit)
+    return shown_records(page)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sqlalchemy import and_, case, func, or_, select
+from sqlalchemy import and_, case, func, or_, select, union_all
 
 from corral.store.database import Transaction
 from corral.usage.tables import usage_allocation, usage_record
@@ -12,7 +12,7 @@ _MOST = 100
 
 
 def find_faults(transaction: Transaction) -> list[str]:
-    """Sentences about allocations whose records do not add up; empty if there are none."""
+    """Sentences about allocations whose records do not add up or overlap, and records out of order."""
     return list(_faults(transaction))[:_MOST]
 
 
@@ -24,6 +24,10 @@ def _faults(transaction: Transaction) -> Iterator[str]:
         )
     for row in transaction.rows(_WRONG_COUNTS):
         yield f"{row.id}: {row.found} records are there, {row.records} were written"
+    for row in transaction.rows(_CHARGED_TWICE):
+        yield f"{row.id}: {row.resource} at {row.at:%Y-%m-%d %H:%M:%S} is recorded {row.depth} times"
+    for row in transaction.rows(_OUT_OF_ORDER):
+        yield f"record {row.sequence} was posted at {row.posted_at}, before the one in front of it"
 
 
 _held_us = (func.coalesce(_a.ended_us, _a.recorded_us) - _a.opened_us).label("held_us")
@@ -57,4 +61,34 @@ _WRONG_COUNTS = (
         )
     )
     .limit(_MOST)
+)
+
+_sign = case((_r.duration_us < 0, -1), else_=1)
+_key = (_r.allocation_id, _r.resource, _r.model)
+_edges = union_all(
+    select(*_key, _r.started_at.label("at"), _sign.label("change")),
+    select(*_key, _r.ended_at.label("at"), (-_sign).label("change")),
+).subquery()
+_e = _edges.c
+_changes = (
+    select(_e.allocation_id, _e.resource, _e.model, _e.at, func.sum(_e.change).label("change"))
+    .group_by(_e.allocation_id, _e.resource, _e.model, _e.at)
+    .subquery()
+)
+_c = _changes.c
+# How many records cover what begins at each edge: one, or none after the end.
+_depths = select(
+    _c.allocation_id.label("id"),
+    _c.resource,
+    _c.at,
+    func.sum(_c.change)
+    .over(partition_by=(_c.allocation_id, _c.resource, _c.model), order_by=_c.at)
+    .label("depth"),
+).subquery()
+_CHARGED_TWICE = select(_depths).where(_depths.c.depth.not_in((0, 1))).limit(_MOST)
+_posted = select(
+    _r.sequence, _r.posted_at, func.lag(_r.posted_at).over(order_by=_r.sequence).label("before")
+).subquery()
+_OUT_OF_ORDER = (
+    select(_posted.c.sequence, _posted.c.posted_at).where(_posted.c.posted_at < _posted.c.before).limit(_MOST)
 )

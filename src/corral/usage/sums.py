@@ -7,7 +7,7 @@ where integers do not overflow.
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -18,11 +18,9 @@ from sqlalchemy import (
     ColumnElement,
     Select,
     String,
-    and_,
+    Table,
     bindparam,
     case,
-    exists,
-    false,
     func,
     literal_column,
     or_,
@@ -32,23 +30,33 @@ from sqlalchemy import (
 
 from corral.api.callers import Caller
 from corral.audit.tables import audit_entry
-from corral.core.permissions import Permission
 from corral.core.refusals import Invalid
-from corral.core.scopes import is_root, subtree_end
-from corral.identity.lookups import find_node, in_subtrees
 from corral.identity.tables import organisation, user
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import Instant, any_of
 from corral.usage.clock import microseconds_of, moment_of
 from corral.usage.rules import HOUR_US, Holding, unrecorded
 from corral.usage.tables import usage_allocation, usage_record
-from corral.zones.rules import ZoneKind
-from corral.zones.tables import zone
+from corral.usage.visibility import EVERYONE, Whose, visible
+from corral.zones.tables import pool, zone
 
 MOST_SUMS = 20_000
 
 Per = Literal["total", "day", "hour"]
-By = Literal["all", "user", "organisation", "queue", "workload"]
+By = Literal[
+    "all",
+    "user",
+    "organisation",
+    "queue",
+    "workload",
+    "zone",
+    "pool",
+    "flavor",
+    "kind",
+    "model",
+    "mode",
+    "preemptible",
+]
 
 _PERIOD_US: dict[Per, int] = {"day": 24 * HOUR_US, "hour": HOUR_US}
 _a, _r = usage_allocation.c, usage_record.c
@@ -58,21 +66,26 @@ _OWNERS: dict[By, ColumnElement[str]] = {
     "organisation": _a.organisation_id,
     "queue": _a.queue_id,
     "workload": _a.workload_id,
+    "zone": _a.zone_id,
+    # As it was granted; what nobody knows any more is empty.
+    "pool": func.coalesce(_a.pool_id, ""),
+    "flavor": func.coalesce(_a.flavor, ""),
+    "kind": func.coalesce(_a.kind, ""),
+    "model": func.coalesce(_a.device_model, ""),
+    "mode": func.coalesce(_a.mode, ""),
+    "preemptible": case((_a.preemptible.is_(None), ""), (_a.preemptible, "true"), else_="false"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Whose usage, and when; what is None does not narrow it."""
+    """Whose usage, and when."""
 
     since: datetime
     until: datetime
     per: Per = "total"
     by: By = "all"
-    user_id: str | None = None
-    organisation_id: str | None = None
-    queue_id: str | None = None
-    workload_id: str | None = None
+    whose: Whose = EVERYONE
 
 
 class Sum(NamedTuple):
@@ -89,7 +102,7 @@ class Sum(NamedTuple):
 
 def sum_usage(transaction: Transaction, caller: Caller, question: Question) -> list[Sum]:
     """What the caller may see of it: their own always, that of others where they may read usage."""
-    conditions = _conditions(transaction, caller, question)
+    conditions = visible(transaction, caller, question.whose)
     parameters = {"since": question.since, "until": question.until}
     totals: Counter[tuple[int, str, str, str, str]] = Counter()
     statement = _recorded(question.per, question.by).where(*conditions).limit(MOST_SUMS + 1)
@@ -115,60 +128,33 @@ def sum_usage(transaction: Transaction, caller: Caller, question: Question) -> l
 
 
 def _names(transaction: Transaction, by: By, owners: set[str]) -> dict[str, str]:
-    table = {"user": user, "organisation": organisation}.get(by)
+    """As they are called now; of what is gone, the last name."""
+    table = _NAMED.get(by)
     if table is None:
         return {}
     statement = select(table.c.id, table.c.name).where(any_of(table.c.id, "owners"))
     names = dict(tuple(row) for row in transaction.rows(statement, {"owners": json.dumps(sorted(owners))}))
-    if gone := owners - names.keys():
-        # The audit log knows by which name an organisation was deleted.
-        known = transaction.rows(_DELETED, {"owners": json.dumps(sorted(gone))})
-        names |= {row.object_id: row.object_name for row in known}
+    if gone := owners - names.keys() - {""}:
+        known = transaction.rows(_GONE[by], {"owners": json.dumps(sorted(gone))})
+        names |= {row.id: row.name for row in known}
     return names
 
 
-def _conditions(transaction: Transaction, caller: Caller, question: Question) -> list[ColumnElement[bool]]:
-    """Whose allocations count; those of others only where the caller may read usage."""
-    found = [
-        column == value
-        for column, value in (
-            (_a.user_id, question.user_id),
-            (_a.queue_id, question.queue_id),
-            (_a.workload_id, question.workload_id),
-        )
-        if value is not None
-    ]
-    if question.workload_id is None:
-        # What is simulated was held by nobody: it counts on its own page, not in what people used.
-        found.append(_a.zone_id.not_in(_SIMULATED))
-    scopes = caller.scopes(Permission.USAGE_READ)
-    is_own = question.user_id == caller.user_id
-    if question.organisation_id is not None:
-        permission = Permission.ORGANISATIONS_READ if is_own else Permission.USAGE_READ
-        found.append(
-            _at_or_below([find_node(transaction, caller, question.organisation_id, permission).path])
-        )
-    elif not is_own and not any(is_root(path) for path in scopes):
-        found.append(or_(_a.user_id == caller.user_id, _at_or_below(scopes)))
-    return found
-
-
-def _at_or_below(paths: Sequence[str]) -> ColumnElement[bool]:
-    """Allocations of these organisations and all below, as the tree is now; gone ones where they were."""
-    if not paths:
-        return false()
-    path = _a.organisation_path
-    was_below = or_(*(and_(path >= one, path < subtree_end(one)) for one in paths))
-    is_gone = ~exists(select(organisation.c.id).where(organisation.c.id == _a.organisation_id))
-    return or_(
-        _a.organisation_id.in_(select(organisation.c.id).where(in_subtrees(paths))), and_(was_below, is_gone)
-    )
-
-
-_SIMULATED = select(zone.c.id).where(zone.c.kind == ZoneKind.SIMULATED)
-_DELETED = select(audit_entry.c.object_id, audit_entry.c.object_name).where(
+_NAMED: dict[By, Table] = {"user": user, "organisation": organisation, "zone": zone, "pool": pool}
+# The audit log knows by which name an organisation was deleted, the grants what a pool was called.
+_DELETED = select(audit_entry.c.object_id.label("id"), audit_entry.c.object_name.label("name")).where(
     any_of(audit_entry.c.object_id, "owners"), audit_entry.c.action == "organisation.delete"
 )
+_GONE: dict[By, Select[Any]] = {
+    "user": _DELETED,
+    "organisation": _DELETED,
+    "zone": select(_a.zone_id.label("id"), func.max(_a.zone_name).label("name"))
+    .where(any_of(_a.zone_id, "owners"), _a.zone_name.is_not(None))
+    .group_by(_a.zone_id),
+    "pool": select(_a.pool_id.label("id"), func.max(_a.pool_name).label("name"))
+    .where(any_of(_a.pool_id, "owners"), _a.pool_name.is_not(None))
+    .group_by(_a.pool_id),
+}
 _SINCE, _UNTIL = bindparam("since", type_=Instant), bindparam("until", type_=Instant)
 _OVERLAPS = (_a.opened_at < _UNTIL, or_(_a.ended_at.is_(None), _a.ended_at > _SINCE))
 

@@ -2,6 +2,7 @@
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     ForeignKey,
@@ -10,6 +11,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    UniqueConstraint,
     text,
 )
 
@@ -17,6 +19,7 @@ from corral.store.schema import Instant, identifier, json_value, metadata, order
 
 ALLOCATION_ID_LENGTH = 60
 BOOT_ID_LENGTH = 64
+NAME_LENGTH = 120
 
 # One pair of clocks for each boot, from which the instants of its allocations are derived: a clock that is
 # set later moves none of them.
@@ -52,6 +55,15 @@ usage_allocation = Table(
     Column("queue_id", identifier(), nullable=False),
     Column("zone_id", identifier(), nullable=False),
     Column("node", String(253), nullable=False),
+    # What it was at the grant; null where that was before it was written down and nobody knows it any more.
+    Column("kind", String(20), comment="of the workload"),
+    Column("zone_name", String(NAME_LENGTH)),
+    Column("pool_id", identifier()),
+    Column("pool_name", String(NAME_LENGTH)),
+    Column("flavor", String(NAME_LENGTH), comment="its name; empty for numbers"),
+    Column("device_model", String(250), comment="of all its devices; empty without any"),
+    Column("mode", String(10), comment="of its devices; empty without any"),
+    Column("preemptible", Boolean),
     Column("resources", json_value(), nullable=False, comment="[[resource, model, amount], …]"),
     Column("boot_id", String(BOOT_ID_LENGTH), nullable=False),
     Column("offset_us", BigInteger, nullable=False, comment="of the boot when it was granted"),
@@ -72,17 +84,20 @@ usage_allocation = Table(
 )
 
 # Append-only, in the database too. A record lies within one hour of the calendar; what was written down too
-# soon is taken back by one with a negative duration.
+# soon is taken back by one with a negative duration. Sequences grow in the order of the commits, and
+# `posted_at` never goes back along them.
 usage_record = Table(
     "usage_record",
     metadata,
+    Column("sequence", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True, autoincrement=True),
+    Column("posted_at", Instant, nullable=False),
     Column(
         "allocation_id",
         ordered_string(ALLOCATION_ID_LENGTH),
         ForeignKey("usage_allocation.id"),
-        primary_key=True,
+        nullable=False,
     ),
-    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, nullable=False, comment="among those of the allocation"),
     Column("resource", String(40), nullable=False),
     Column("model", String(120), nullable=False, comment="of the device; empty for what has none"),
     Column("amount", BigInteger, nullable=False),
@@ -90,6 +105,7 @@ usage_record = Table(
     Column("started_at", Instant, nullable=False),
     Column("ended_at", Instant, nullable=False),
     Column("duration_us", BigInteger, nullable=False),
+    UniqueConstraint("allocation_id", "number"),
     CheckConstraint("amount > 0", name="amount"),
     CheckConstraint("outcome IN ('used', 'lost')", name="outcome"),
     CheckConstraint(
@@ -97,5 +113,5 @@ usage_record = Table(
         name="duration",
     ),
     CheckConstraint("started_at / 3600000000 = (ended_at - 1) / 3600000000", name="hour"),
-    sqlite_with_rowid=False,
+    sqlite_autoincrement=True,
 )

@@ -1313,6 +1313,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/usage/records": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read usage records
+         * @description The ledger in the order in which it was posted; keep `next_after` and come back for what is new.
+         *
+         *     Records are never changed: a correction is a new one, with a negative duration. Work in simulated zones
+         *     is left out unless a workload is named.
+         */
+        get: operations["read_usage_records"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/users": {
         parameters: {
             query?: never;
@@ -5007,6 +5030,140 @@ export interface components {
             items: components["schemas"]["Upload"][];
         };
         /**
+         * UsageRecord
+         * @description How much of one resource was held in a stretch of time within one hour, and what it was at the grant.
+         *
+         *     What is null is not known: it was granted before that was written down.
+         */
+        UsageRecord: {
+            /**
+             * Allocation Id
+             * @example w01k9x3v7qzt8m2c4w6d0ej-1-0
+             */
+            allocation_id: string;
+            /**
+             * Amount
+             * @example 1000
+             */
+            amount: number;
+            /** Attempt */
+            attempt: number;
+            /**
+             * Device Model
+             * @description Empty without devices.
+             * @example H100-80GB
+             */
+            device_model: string | null;
+            /**
+             * Duration Us
+             * @description Microseconds; negative where it takes back an earlier record of the same stretch.
+             * @example 3600000000
+             */
+            duration_us: number;
+            /**
+             * Ended At
+             * Format: date-time
+             */
+            ended_at: string;
+            /**
+             * Flavor
+             * @description Its name; empty for numbers.
+             * @example gpu-8g
+             */
+            flavor: string | null;
+            /**
+             * Kind
+             * @description Of the workload.
+             * @example training
+             */
+            kind: string | null;
+            /**
+             * Mode
+             * @description whole, vgpu, shared or mig; empty without devices.
+             * @example whole
+             */
+            mode: string | null;
+            /**
+             * Model
+             * @description Of the device; empty for what has none.
+             * @example H100-80GB
+             */
+            model: string;
+            /** Node */
+            node: string;
+            /** Organisation Id */
+            organisation_id: string;
+            /**
+             * Organisation Path
+             * @description Ids from the root to the organisation, at the grant.
+             */
+            organisation_path: string;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "used" | "lost";
+            /** Pool Id */
+            pool_id: string | null;
+            /** Pool Name */
+            pool_name: string | null;
+            /**
+             * Posted At
+             * Format: date-time
+             * @description Never before that of the record before.
+             */
+            posted_at: string;
+            /** Preemptible */
+            preemptible: boolean | null;
+            /** Queue Id */
+            queue_id: string;
+            /** Replica */
+            replica: number;
+            /**
+             * Resource
+             * @example gpu_milli
+             */
+            resource: string;
+            /**
+             * Sequence
+             * @description Grows in the order in which records are posted.
+             * @example 4711
+             */
+            sequence: number;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /** User Id */
+            user_id: string;
+            /** Workload Id */
+            workload_id: string;
+            /** Zone Id */
+            zone_id: string;
+            /** Zone Name */
+            zone_name: string | null;
+        };
+        /** UsageRecords */
+        UsageRecords: {
+            /**
+             * Items
+             * @description In order of their sequence.
+             */
+            items: components["schemas"]["UsageRecord"][];
+            /**
+             * More
+             * @description Whether there are records after `next_after` already.
+             */
+            more: boolean;
+            /**
+             * Next After
+             * @description Give it as `after` to read on, now or later. It moves on past what you may not see.
+             * @example 4711
+             */
+            next_after: number;
+        };
+        /**
          * UsageSum
          * @description How much of one resource was held, in one period.
          */
@@ -5032,13 +5189,13 @@ export interface components {
             outcome: "used" | "lost";
             /**
              * Owner
-             * @description Id of what `by` tells apart; empty for all.
+             * @description Id of what `by` tells apart, or its word (flavor, kind, model, mode, preemptible); empty for all, for none, and where it is not known.
              * @example u01k9x3v7qzt8m2c4w6d0ef
              */
             owner: string;
             /**
              * Owner Name
-             * @description Name of the person or organisation; empty for others, and for what is gone.
+             * @description Name of the person, organisation, zone or pool; empty for others.
              * @example mei
              */
             owner_name: string;
@@ -13946,8 +14103,8 @@ export interface operations {
     read_usage: {
         parameters: {
             query?: {
-                /** @description What is told apart. */
-                by?: "all" | "user" | "organisation" | "queue" | "workload";
+                /** @description What is told apart. Zone, pool, flavor, kind, model, mode and preemptible are those at the grant. */
+                by?: "all" | "user" | "organisation" | "queue" | "workload" | "zone" | "pool" | "flavor" | "kind" | "model" | "mode" | "preemptible";
                 /** @description Id of an organisation: it and everything below. */
                 organisation?: string | null;
                 /** @description One sum for all of the time, or one per UTC day or hour. */
@@ -14037,8 +14194,8 @@ export interface operations {
     export_usage: {
         parameters: {
             query?: {
-                /** @description What is told apart. */
-                by?: "all" | "user" | "organisation" | "queue" | "workload";
+                /** @description What is told apart. Zone, pool, flavor, kind, model, mode and preemptible are those at the grant. */
+                by?: "all" | "user" | "organisation" | "queue" | "workload" | "zone" | "pool" | "flavor" | "kind" | "model" | "mode" | "preemptible";
                 /** @description Id of an organisation: it and everything below. */
                 organisation?: string | null;
                 /** @description One sum for all of the time, or one per UTC day or hour. */
@@ -14067,6 +14224,93 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_usage_records: {
+        parameters: {
+            query?: {
+                /** @description `next_after` of the last answer: what comes after it. */
+                after?: number;
+                /** @description How many items at most. */
+                limit?: number;
+                /** @description Id of an organisation: it and everything below. */
+                organisation?: string | null;
+                /** @description Id of a queue. */
+                queue?: string | null;
+                /** @description Id of a person. */
+                user?: string | null;
+                /** @description Id of a workload. */
+                workload?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageRecords"];
                 };
             };
             /** @description The request cannot be read. */
