@@ -13,6 +13,7 @@ from corral.identity.bootstrap import found_installation, super_administrator
 from corral.identity.passwords import Passwords
 from corral.queues.service import ensure_organisation_queues
 from corral.store.database import Database, Transaction
+from corral.usage.samples.sampler import open_samples
 from tests.zones.machines import found_zone
 
 ORIGIN = "https://corral.test"
@@ -98,6 +99,7 @@ async def found_at(url: str) -> None:
     database, passwords = Database(url), Passwords(time_cost=1, memory_kib=64)
     try:
         await found(database, passwords)
+        await open_samples(database).close()
     finally:
         passwords.close()
         await database.close()

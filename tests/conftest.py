@@ -83,6 +83,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("postgresql")
         elif "sqlite_template" in names:
             item.add_marker("sqlite")
+        if _shares_with_its_module(item):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+def _shares_with_its_module(item: pytest.Item) -> bool:
+    """With `--dist=loadgroup` one process runs all tests of a module that share a server, started once."""
+    fixtures = getattr(item, "_fixtureinfo", None)
+    found = fixtures.name2fixturedefs.values() if fixtures else ()
+    return any(one[-1].scope == "module" for one in found)
 
 
 _KIND = re.compile(r"(?<=[\[-])postgresql(?=[\]-])")
@@ -161,8 +170,10 @@ async def database(database_url: str, clock: ShiftedClock) -> "AsyncIterator[Dat
     """A fresh, migrated database."""
     from corral.store.database import Database
     from tests.compiled import share_compiled_statements
+    from tests.plain_logs import render_logs_plainly
 
     share_compiled_statements()
+    render_logs_plainly()
     opened = Database(database_url, clock=clock)
     yield opened
     await opened.close()

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 TEMPLATE = "corral_template"
 FOUNDED_TEMPLATE = "corral_founded"
+FOUNDED_FILE = "founded.db"
+SAMPLES = "samples.db"
 
 
 def sqlite_url(path: Path) -> str:
@@ -35,12 +37,12 @@ def migrated_sqlite_file(run: TestRun) -> Path:
 
 
 def founded_sqlite_file(run: TestRun) -> Path:
-    """The same after the first start."""
+    """The same after the first start, with its file of samples beside it."""
     migrated = migrated_sqlite_file(run)
 
     def make(url: str) -> None:
         shutil.copyfile(migrated, str(make_url(url).database))
-        found(url)
+        found(url)  # the file of samples is made beside it
 
     return _sqlite_template(run, "founded", make)
 
@@ -88,6 +90,8 @@ def sqlite_database(run: TestRun, template: Path | None = None) -> Iterator[str]
         path = Path(folder) / "corral.db"
         if template:
             shutil.copyfile(template, path)
+        if template and template.name == FOUNDED_FILE:
+            shutil.copyfile(template.with_name(SAMPLES), path.with_name(SAMPLES))
         yield sqlite_url(path)
 
 

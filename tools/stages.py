@@ -127,7 +127,11 @@ def in_process() -> list[Stage]:
     return [
         Stage(
             "unit",
-            (pytest_check("pytest", ["tests"], *elsewhere, "-m", "not sqlite and not postgresql"),),
+            (
+                pytest_check(
+                    "pytest", ["tests"], *elsewhere, "-m", "not sqlite and not postgresql", "--dist=loadgroup"
+                ),
+            ),
             prepare=("sandbox", "compiler", *CONSOLE),
             budget=60,
         ),

@@ -6,9 +6,9 @@ import httpx2
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from corral.server.app import describe_only
 from tests.apps import PREFIX, ApiClient
 from tests.campus import PASSWORD, Campus, made
+from tests.description import api_description
 from tests.engines.archives import tars
 from tests.platform.smtp import mail_server
 from tests.zones.machines import machine, see
@@ -23,7 +23,7 @@ PREVIEWS = {
 
 
 def changing_routes() -> set[tuple[str, str]]:
-    paths: dict[str, dict[str, Any]] = describe_only().openapi()["paths"]
+    paths: dict[str, dict[str, Any]] = api_description()["paths"]
     return {
         (method.upper(), path.removeprefix(PREFIX))
         for path, operations in paths.items()

@@ -16,7 +16,7 @@ from schemathesis import Case, GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
 from schemathesis.core.result import Ok
 
-from corral.server.app import describe_only
+from tests.description import api_description
 from tests.live import LiveCorral
 
 EXAMPLES = 12
@@ -36,7 +36,7 @@ PROMISES: list[Any] = CHECKS.get_by_names(
         "response_schema_conformance",
     ]
 )
-SCHEMA = schemathesis.openapi.from_dict(describe_only().openapi())
+SCHEMA = schemathesis.openapi.from_dict(api_description())
 OPERATIONS = {
     found.ok().label: found.ok()
     for found in SCHEMA.get_all_operations()
@@ -107,9 +107,7 @@ def real_ids(server: Server) -> dict[str, str]:
 
 
 def test_every_operation_can_be_called() -> None:
-    assert len(OPERATIONS) + len(ENDLESS) == sum(
-        len(one) for one in describe_only().openapi()["paths"].values()
-    )
+    assert len(OPERATIONS) + len(ENDLESS) == sum(len(one) for one in api_description()["paths"].values())
 
 
 @pytest.mark.parametrize("label", sorted(OPERATIONS))

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from corral.server.app import describe_only
 from tests.apps import ApiClient
 from tests.campus import refused
+from tests.description import api_description
 
 OPERATIONS = [
     (path, operation["parameters"])
-    for path, methods in describe_only().openapi()["paths"].items()
+    for path, methods in api_description()["paths"].items()
     for method, operation in methods.items()
     if method == "get" and "parameters" in operation and path != "/api/v1/events"
 ]

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from corral.server.app import describe_only
 from tests.apps import ApiClient
 from tests.campus import made, refused
+from tests.description import api_description
 
 MAIN_MODELS = [
     "User",
@@ -36,7 +36,7 @@ MAIN_MODELS = [
 
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
-    described: dict[str, Any] = describe_only().openapi()
+    described: dict[str, Any] = api_description()
     return described
 
 
@@ -128,5 +128,5 @@ class TestOverHttp:
     ) -> None:
         served = made(await admin.get("/openapi.json"))
         assert served["openapi"].startswith("3.1")
-        assert served["paths"].keys() == describe_only().openapi()["paths"].keys()
+        assert served["paths"].keys() == api_description()["paths"].keys()
         refused(await visitor.get("/openapi.json"), 401, "unauthenticated")

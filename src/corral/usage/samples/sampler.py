@@ -137,6 +137,9 @@ def _make(path: Path) -> None:
             (version,) = connection.exec_driver_sql("PRAGMA user_version").one()
             if version > _VERSION:
                 raise SamplesError(f"{path} was made by a newer Corral: start that version, or move it away")
+            present = set(connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars())
+            if version == _VERSION and present.issuperset(table.name for table in TABLES):
+                return
             TABLES[0].metadata.create_all(connection, tables=list(TABLES))
             connection.exec_driver_sql(f"PRAGMA user_version = {_VERSION}")
     finally:
