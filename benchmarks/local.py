@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import parser, show
-from corral.engines.local.sandbox import Mode, Sandbox, base_environment, look_at_host
+from corral.engines.local.sandbox.bubblewrap import Mode, Sandbox, base_environment, look_at_host
 from tests.live import LiveCorral, running_corral
 
 GPUS = "8xH100-80GB"

@@ -20,8 +20,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from corral.engines.local import door_in, door_out, enter, launch, namespaces, proxy
-from corral.engines.local.sandbox import Host, Mode, Sandbox, base_environment, look_at_host
+from corral.engines.local.doors import inbound, outbound, proxy
+from corral.engines.local.sandbox import exec_session, launch, namespaces
+from corral.engines.local.sandbox.bubblewrap import Host, Mode, Sandbox, base_environment, look_at_host
 
 WORKLOAD_UID = 54322
 RELAYED_BYTES = 512 << 20
@@ -59,9 +60,9 @@ class Bench:
 
     def visit(self, replica: launch.Replica) -> None:
         environment = base_environment(self.sandbox("true"))
-        visit = enter.Visit(self.uid, self.uid, ("true",), environment)
+        visit = exec_session.ExecRequest(self.uid, self.uid, ("true",), environment)
         stdio = (self.silence, self.silence, self.silence)
-        session = enter.begin(replica.inside, self.attempt, visit, stdio).finish()
+        session = exec_session.begin(replica.inside, self.attempt, visit, stdio).finish()
         os.waitpid(session.pid, 0)
 
     def measure(self, name: str, act: Callable[[], object]) -> None:
@@ -94,7 +95,7 @@ def _measure_all(bench: Bench) -> None:
     replica.release()
     bench.measure("a second command in it", lambda: bench.visit(replica))
     listener = _listen_inside(bench.attempt)
-    bench.measure("dial", lambda: door_in.dial(bench.attempt, 8888).close())
+    bench.measure("dial", lambda: inbound.dial(bench.attempt, 8888).close())
     listener.close()
     os.kill(replica.pid, 9)
     os.waitpid(replica.pid, 0)
@@ -118,8 +119,8 @@ def _listen_inside(attempt: namespaces.Attempt) -> socket.socket:
 
 
 def _ask_proxy(bench: Bench) -> None:
-    door = door_out.start(bench.attempt, bench.uid, bench.uid, allowed=())
-    with door_in.dial(bench.attempt, namespaces.OUT_DOOR[1]) as asking:
+    door = outbound.start(bench.attempt, bench.uid, bench.uid, allowed=())
+    with inbound.dial(bench.attempt, namespaces.OUT_DOOR[1]) as asking:
         asking.sendall(b"CONNECT 127.0.0.1:80 HTTP/1.1\r\n\r\n")
         assert asking.recv(100).startswith(b"HTTP/1.1 403")
     os.kill(door, 9)

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from benchmarks.local import NOBODY, plain_sandbox
 from corral.engines.interface import Cursor, RunPhase, Start
-from corral.engines.local import locks
 from corral.engines.local.engine import LocalEngine
-from corral.engines.local.sandbox import Mode, Sandbox, look_at_host
+from corral.engines.local.records import locks
+from corral.engines.local.sandbox.bubblewrap import Mode, Sandbox, look_at_host
 from corral.engines.tasks import Task
 
 GROUP = f"corral-bench-{os.getpid()}"
@@ -148,7 +148,7 @@ async def main(rounds: int, idle_count: int) -> None:
         engine = LocalEngine(directory / "data", directory / "sockets", node="here")
         await engine.inventory()
         reader = Reader(engine)
-        await engine.start([start_of("first", "true")])  # starts the nursery
+        await engine.start([start_of("first", "true")])  # starts the forkserver
         await reader.reach("first", RunPhase.ENDED)
         by_hand(cpu, rounds, "plain processes       ", ["true"])
         by_hand(cpu, rounds, "same sandbox by hand  ", same_sandbox(directory))

@@ -150,6 +150,6 @@ def supervisors(home: Path) -> list[int]:
 
 def _is_supervisor(pid: int) -> bool:
     try:
-        return b"nursery.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"forkserver.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False

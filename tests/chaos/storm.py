@@ -223,7 +223,7 @@ def assert_invariants_hold(home: Path) -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-_PROCESS = re.compile(r"(server\.child|planner_child|nursery)")
+_PROCESS = re.compile(r"(server\.child|planner_child|forkserver)")
 
 
 def below(parent: int) -> Iterator[tuple[str, int]]:

@@ -15,8 +15,8 @@ from corral.core.devices import DeviceUse
 from corral.core.refusals import Conflict, NotFound, Refusal
 from corral.engines.interface import Cursor, Ending, Engine, Observation, Run, RunPhase, Start
 from corral.engines.reports import Message, MessageKind
+from corral.engines.session_limits import Bounds
 from corral.engines.tasks import Task
-from corral.engines.visitors import Bounds
 
 BOUNDS = Bounds(dials=2, sessions=2, streams=2)
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from corral.accelerators.machine import detect_machine
 from corral.cli.check import Check
-from corral.engines.local import probe
-from corral.engines.local.group_bases import missing_limits
-from corral.engines.local.quotas import find_quotas
-from corral.engines.local.tools import find_uv
+from corral.engines.local.files.quotas import find_quotas
+from corral.engines.local.kernel.cgroup_roots import missing_limits
+from corral.engines.local.machine.bundled_tools import find_uv
+from corral.engines.local.sandbox import probe
 from corral.server.lock import running_corral
 from corral.server.ports import PortError, listen, listeners_on
 from corral.server.settings import Settings

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from corral.cli.check import Check
-from corral.engines.local.people import FILE, People
+from corral.engines.local.files.user_ids import FILE, UserIds
 from corral.server.lock import running_corral
 from corral.server.settings import Settings
 
@@ -19,7 +19,7 @@ _ANYWHERE = {"0.0.0.0", "::", ""}  # noqa: S104 - compared with, not listened on
 def running_checks(settings: Settings) -> Iterable[Check]:
     work = settings.home / "work"
     if os.geteuid() == 0 and work.is_dir():
-        problem = People(work, settings.first_uid).problem()
+        problem = UserIds(work, settings.first_uid).problem()
         if problem is not None:
             found, _, remedy = problem.partition(": no uid is given. ")
             yield Check(FILE, "missing", f"{found}: no work can start", remedy)

@@ -16,7 +16,7 @@ from corral.core.refusals import NotFound
 from corral.engines import simulated_reports
 from corral.engines.interface import Ending, Inventory, Run, RunPhase, Start
 from corral.engines.reports import Message, MessageKind
-from corral.engines.visitors import USUAL_BOUNDS, Bounds, Visitors
+from corral.engines.session_limits import DEFAULT_BOUNDS, Bounds, SessionLimits
 
 _MILLION = 1_000_000
 
@@ -95,7 +95,7 @@ class World:
         seed: int = 0,
         epoch: str = "simulated",
         ticks_per_second: int = 1,
-        bounds: Bounds = USUAL_BOUNDS,
+        bounds: Bounds = DEFAULT_BOUNDS,
     ) -> None:
         self.now = now
         self._second = ticks_per_second
@@ -118,7 +118,7 @@ class World:
         self._forgotten: dict[str, Run | None] = {}
         self._runs_of: dict[str, list[str]] = {}
         self._owners: dict[str, str] = {}
-        self._visitors = Visitors(bounds)
+        self._visitors = SessionLimits(bounds)
         self._refusals: dict[str, str] = {}
         self._changes: list[Run] = []
         self._dropped = 0  # changes that were confirmed and are no longer kept

@@ -1,6 +1,6 @@
 """What the kernel lets Corral's own processes do: set once by the parent, inherited by all others.
 
-Work is given limits of its own (`engines/local/launch.py`). Standard library only.
+Work is given limits of its own (`engines/local/sandbox/launch.py`). Standard library only.
 
 `PR_SET_DUMPABLE` is left alone: at 0, `/proc/self` belongs to root, and an engine that runs as an ordinary
 user writes its own `uid_map` and `oom_score_adj` there. Without it, processes of the same user can still

@@ -44,7 +44,7 @@ from pathlib import Path
 from typing import Any
 
 from corral import __version__
-from corral.engines.local.locks import holder
+from corral.engines.local.records.locks import holder
 from corral.server import banner
 from corral.server.limits import limit_processes
 from corral.server.lock import HomeInUseError, lock_home

@@ -11,8 +11,8 @@ import pytest
 
 from corral.engines.archives import asking
 from corral.engines.archives.limits import USUAL, Archive, BadArchive, Contents, Form, Limits
-from corral.engines.local.quotas import Bounds, Fences
-from corral.engines.local.workspaces import BadUpload, Workspaces
+from corral.engines.local.files.quotas import Bounds, DiskQuotas
+from corral.engines.local.files.workspaces import BadUpload, Workspaces
 from tests.engines.archives.tars import directory, entry, link, polyglot, tar_of
 
 MIB = 2**20
@@ -211,7 +211,7 @@ def test_deepest_links_are_made(tmp_path: Path, target: Path) -> None:
 
 @as_root
 def test_workspace_is_unpacked_by_its_owner(tmp_path: Path) -> None:
-    workspaces = Workspaces(tmp_path, Fences(tmp_path))
+    workspaces = Workspaces(tmp_path, DiskQuotas(tmp_path))
     archive = written(tmp_path, tar_of(entry("src/a.py", b"x"), link("b", "src"), packed=True), Form.GZIP)
     place = workspaces.provide("w1", 54321, archive, Bounds(1, 0))
     for path in (place, place / "src", place / "src" / "a.py", place / "b"):
@@ -220,7 +220,7 @@ def test_workspace_is_unpacked_by_its_owner(tmp_path: Path) -> None:
 
 
 def test_workspace_that_cannot_be_unpacked_leaves_nothing(tmp_path: Path) -> None:
-    workspaces = Workspaces(tmp_path, Fences(tmp_path))
+    workspaces = Workspaces(tmp_path, DiskQuotas(tmp_path))
     archive = written(tmp_path, tar_of(entry("a", b"x"), entry("../evil")))
     with pytest.raises(BadUpload, match=r"not unpacked: \.\./evil leads out"):
         workspaces.provide("w1", os.getuid(), archive, Bounds(1, 0))

@@ -16,7 +16,9 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parent))
 
-from corral.engines.local import door_in, door_out, enter, kernel, launch, namespaces, sandbox
+from corral.engines.local.doors import inbound, outbound
+from corral.engines.local.kernel import syscalls
+from corral.engines.local.sandbox import bubblewrap, exec_session, launch, namespaces
 
 LIMIT_SECONDS = 20
 
@@ -82,16 +84,16 @@ class Box:
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self._settings = settings
-        self.mode = sandbox.Mode(settings["mode"])
+        self.mode = bubblewrap.Mode(settings["mode"])
         self.uid = settings["uid"]
         self.runtime = settings["runtime"]
         self.python = f"{self.runtime}/bin/python3"
         self.directory = Path(settings["directory"])
         for name in ("shm", "workspace"):
             (self.directory / name).mkdir()
-        if self.mode is sandbox.Mode.ROOT:
+        if self.mode is bubblewrap.Mode.ROOT:
             os.chown(self.directory / "workspace", self.uid, self.uid)
-        self.host = sandbox.look_at_host()
+        self.host = bubblewrap.look_at_host()
         self.attempt = namespaces.open_attempt(
             self.mode, str(self.directory / "shm"), 64, out_door=settings["out_door"]
         )
@@ -102,10 +104,10 @@ class Box:
         directory.mkdir()
         return Box(self._settings | {"directory": str(directory)})
 
-    def spec(self, command: tuple[str, ...], **more: Any) -> sandbox.Sandbox:
+    def spec(self, command: tuple[str, ...], **more: Any) -> bubblewrap.Sandbox:
         values: dict[str, Any] = {"hostname": "box", "tmp_mib": 64} | more
-        values.setdefault("runtime", sandbox.Bind(self.runtime, self.runtime))
-        return sandbox.Sandbox(
+        values.setdefault("runtime", bubblewrap.Bind(self.runtime, self.runtime))
+        return bubblewrap.Sandbox(
             self.mode,
             self.uid,
             self.uid,
@@ -125,7 +127,7 @@ class Box:
         """A replica that waits for its release; both outputs are one."""
         spec = self.spec(command, **more)
         ours, theirs = os.pipe()
-        whole = sandbox.base_environment(spec) | (environment or {})
+        whole = bubblewrap.base_environment(spec) | (environment or {})
         silence = os.open("/dev/null", os.O_RDONLY)
         try:
             replica = launch.start(
@@ -141,17 +143,17 @@ class Box:
 
     def open_door(self, *allowed: str) -> int:
         """Serves the door out; returns the pid of the process that does."""
-        return door_out.start(self.attempt, self.uid, self.uid, allowed=allowed)
+        return outbound.start(self.attempt, self.uid, self.uid, allowed=allowed)
 
-    def visit(self, running: Running, *command: str, **more: Any) -> enter.Entering:
+    def visit(self, running: Running, *command: str, **more: Any) -> exec_session.PendingExec:
         """Enters a running replica with pipes or a terminal; `read_all` has what comes of it."""
-        environment = sandbox.base_environment(self.spec(command)) | {"TERM": "dumb"}
-        visit = enter.Visit(self.uid, self.uid, command, environment, **more)
+        environment = bubblewrap.base_environment(self.spec(command)) | {"TERM": "dumb"}
+        visit = exec_session.ExecRequest(self.uid, self.uid, command, environment, **more)
         if visit.terminal is not None:
-            return enter.begin(running.replica.inside, self.attempt, visit, None)
+            return exec_session.begin(running.replica.inside, self.attempt, visit, None)
         self.visited, theirs = os.pipe()
         silence = os.open("/dev/null", os.O_RDONLY)
-        entering = enter.begin(running.replica.inside, self.attempt, visit, (silence, theirs, theirs))
+        entering = exec_session.begin(running.replica.inside, self.attempt, visit, (silence, theirs, theirs))
         os.close(theirs)
         os.close(silence)
         return entering
@@ -169,14 +171,14 @@ def main() -> None:
     settings = json.loads(sys.argv[1])
     names = {
         "box": Box(settings),
-        "door_in": door_in,
-        "door_out": door_out,
-        "enter": enter,
+        "inbound": inbound,
+        "outbound": outbound,
+        "exec_session": exec_session,
         "exit_code": exit_code,
-        "kernel": kernel,
+        "syscalls": syscalls,
         "launch": launch,
         "namespaces": namespaces,
-        "sandbox": sandbox,
+        "bubblewrap": bubblewrap,
         "json": json,
         "os": os,
         "read_all": read_all,

@@ -14,8 +14,8 @@ from typing import Any
 
 from corral.core.devices import DeviceUse
 from corral.engines.interface import Run, RunPhase, Start
-from corral.engines.local import locks
 from corral.engines.local.engine import LocalEngine
+from corral.engines.local.records import locks
 from corral.engines.reports import Message, MessageKind
 from corral.engines.tasks import Task
 from tests.engines.engine_suite import BOUNDS, Place, everything

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from corral.engines.interface import Ending, RunPhase
-from corral.engines.local import readiness
+from corral.engines.local.machine import isolation
 from tests.engines.engine_suite import everything
 from tests.engines.local.places import local_place
 
@@ -108,7 +108,7 @@ def sleeper() -> subprocess.Popen[bytes]:
 
 
 async def test_without_a_sandbox_the_same_program_succeeds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readiness, "sandbox_problem", lambda: "none is wanted")
+    monkeypatch.setattr(isolation, "sandbox_problem", lambda: "none is wanted")
     async with local_place(trusted=True) as local:
         with decoy(local.directory) as place, sleeper() as victim:
             paths = (str(place), str(place), str(victim.pid))

@@ -69,11 +69,11 @@ def copy_distribution(name: str, target: Path) -> None:
     "names",
     [
         "test_engine",
-        "test_life test_visits",
-        "test_impostor test_restart test_people",
-        "test_disk",
-        "test_user_files test_sealing",
-        "test_odd_files test_records",
+        "test_life supervise/test_inbound_sessions",
+        "test_impostor test_restart files/test_user_ids",
+        "supervise/test_disk_watch",
+        "files/test_user_files files/test_sealing",
+        "files/test_odd_files records/test_records",
     ],
 )
 def test_everything_holds_for_an_ordinary_user(copied: Path, place: Installed, names: str) -> None:

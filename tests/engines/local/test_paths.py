@@ -9,7 +9,7 @@ import corral
 
 HOME = Path(corral.__file__).parent
 FOLDERS = ("engines/archives", "engines/local", "inputs", "runtimes", "training")
-OWNER = "engines/local/user_files.py"
+OWNER = "engines/local/files/user_files.py"
 
 # What touches files by their path. Methods of `Path` are found by name, whatever they are called on.
 METHODS = """absolute chmod exists glob hardlink_to is_dir is_file is_fifo is_socket is_symlink iterdir lchmod
@@ -38,57 +38,69 @@ ALLOWED: dict[str, tuple[str, str]] = {
         "os.link os.mkdir os.symlink",
         "a fresh directory that nobody else can enter; in directories that user_files opened",
     ),
-    "engines/local/attempts.py": ("exists", ATTEMPT),
-    "engines/local/adoption.py": ("exists is_dir iterdir read_text", f"{ATTEMPT}; {MACHINE}"),
-    "engines/local/beginnings.py": ("mkdir unlink", DATA),
-    "engines/local/bare.py": ("is_dir os.chdir shutil.which", "without a sandbox, all is one person's"),
-    "engines/local/building.py": ("mkdir open os.open", f"{ATTEMPT}; the door; /dev/null"),
-    "engines/local/counting.py": (
+    "engines/local/attempts/attempt.py": ("exists", ATTEMPT),
+    "engines/local/attempts/adoption.py": ("exists is_dir iterdir read_text", f"{ATTEMPT}; {MACHINE}"),
+    "engines/local/records/crash_guard.py": ("mkdir unlink", DATA),
+    "engines/local/sandbox/unsandboxed.py": (
+        "is_dir os.chdir shutil.which",
+        "without a sandbox, all is one person's",
+    ),
+    "engines/local/supervise/replica_builder.py": ("mkdir open os.open", f"{ATTEMPT}; the door; /dev/null"),
+    "engines/local/files/disk_count.py": (
         "iterdir os.scandir read_bytes read_text stat",
         f"{MACHINE}; workspaces and homes themselves, for their device; {COUNTS}",
     ),
-    "engines/local/control.py": ("chmod", ATTEMPT),
-    "engines/local/disk.py": (
+    "engines/local/supervise/control_socket.py": ("chmod", ATTEMPT),
+    "engines/local/supervise/disk_watch.py": (
         "mkdir os.statvfs read_text stat write_text",
         f"how full the disk is; {COUNTS}",
     ),
-    "engines/local/door.py": ("open", "the door itself"),
-    "engines/local/door_out.py": ("os.open", MACHINE),
-    "engines/local/enter.py": ("os.chdir", "inside the sandbox, after becoming its user"),
-    "engines/local/group_bases.py": ("mkdir os.access read_text rmdir write_text", MACHINE),
-    "engines/local/groups.py": ("mkdir os.open rmdir", MACHINE),
-    "engines/local/hardware.py": ("exists glob os.statvfs read_text", f"{MACHINE}; {DATA}"),
-    "engines/local/house.py": ("mkdir resolve", DATA),
-    "engines/local/in_flight.py": ("read_bytes", MACHINE),
-    "engines/local/kernel.py": ("read_text", MACHINE),
-    "engines/local/launch.py": ("os.open", MACHINE),
-    "engines/local/locks.py": ("os.open", ATTEMPT),
-    "engines/local/loop.py": ("read_text", MACHINE),
-    "engines/local/measure.py": ("exists os.statvfs read_text", f"{MACHINE}; {DATA}"),
-    "engines/local/namespaces.py": ("os.open", MACHINE),
-    "engines/local/nursery.py": ("os.open", ATTEMPT),
-    "engines/local/outputs.py": ("exists", ATTEMPT),
-    "engines/local/people.py": ("os.scandir read_text stat", f"whose homes are there; {MACHINE}"),
-    "engines/local/probe.py": ("read_text", MACHINE),
-    "engines/local/quotas.py": ("mkdir os.scandir unlink", DATA),
-    "engines/local/records.py": ("hardlink_to os.open read_bytes rename unlink", f"{ATTEMPT}; {DATA}"),
-    "engines/local/said.py": ("chmod", ATTEMPT),
-    "engines/local/sandbox.py": ("exists is_symlink readlink which", MACHINE),
-    "engines/local/sealing.py": (
+    "engines/local/supervise/outbound_door.py": ("open", "the door itself"),
+    "engines/local/doors/outbound.py": ("os.open", MACHINE),
+    "engines/local/sandbox/exec_session.py": ("os.chdir", "inside the sandbox, after becoming its user"),
+    "engines/local/kernel/cgroup_roots.py": ("mkdir os.access read_text rmdir write_text", MACHINE),
+    "engines/local/kernel/cgroups.py": ("mkdir os.open rmdir", MACHINE),
+    "engines/local/machine/hardware.py": ("exists glob os.statvfs read_text", f"{MACHINE}; {DATA}"),
+    "engines/local/context.py": ("mkdir resolve", DATA),
+    "engines/local/files/in_flight.py": ("read_bytes", MACHINE),
+    "engines/local/kernel/syscalls.py": ("read_text", MACHINE),
+    "engines/local/sandbox/launch.py": ("os.open", MACHINE),
+    "engines/local/records/locks.py": ("os.open", ATTEMPT),
+    "engines/local/supervise/event_loop.py": ("read_text", MACHINE),
+    "engines/local/attempts/usage_sampler.py": ("exists os.statvfs read_text", f"{MACHINE}; {DATA}"),
+    "engines/local/sandbox/namespaces.py": ("os.open", MACHINE),
+    "engines/local/supervise/forkserver.py": ("os.open", ATTEMPT),
+    "engines/local/attempts/outputs.py": ("exists", ATTEMPT),
+    "engines/local/files/user_ids.py": ("os.scandir read_text stat", f"whose homes are there; {MACHINE}"),
+    "engines/local/sandbox/probe.py": ("read_text", MACHINE),
+    "engines/local/files/quotas.py": ("mkdir os.scandir unlink", DATA),
+    "engines/local/records/durable_json.py": (
+        "hardlink_to os.open read_bytes rename unlink",
+        f"{ATTEMPT}; {DATA}",
+    ),
+    "engines/local/supervise/workload_socket.py": ("chmod", ATTEMPT),
+    "engines/local/sandbox/bubblewrap.py": ("exists is_symlink readlink which", MACHINE),
+    "engines/local/files/sealing.py": (
         "chmod mkdir os.readlink os.rename os.scandir os.symlink stat",
         "by descriptors that user_files opened; data/runtimes",
     ),
-    "engines/local/segments.py": ("iterdir mkdir open os.open stat unlink", ATTEMPT),
-    "engines/local/shelf.py": (
+    "engines/local/records/segments.py": ("iterdir mkdir open os.open stat unlink", ATTEMPT),
+    "engines/local/records/attempt_store.py": (
         """exists glob is_dir iterdir mkdir os.utime rename rmdir shutil.rmtree stat tempfile.mkdtemp
         touch unlink""",
         ATTEMPT,
     ),
-    "engines/local/supervisor.py": ("chmod mkdir os.open shutil.rmtree stat", ATTEMPT),
-    "engines/local/tally.py": ("os.open read_bytes", ATTEMPT),
-    "engines/local/tools.py": ("chmod mkdir resolve symlink_to unlink", f"{DATA}; where Corral is installed"),
-    "engines/local/trial.py": ("mkdir os.chown tempfile.TemporaryDirectory", "a directory of its own"),
-    "engines/local/workspaces.py": ("chmod mkdir os.rename rmdir unlink", f"{DATA}; {COUNTS}"),
+    "engines/local/supervise/supervisor.py": ("chmod mkdir os.open shutil.rmtree stat", ATTEMPT),
+    "engines/local/records/tally.py": ("os.open read_bytes", ATTEMPT),
+    "engines/local/machine/bundled_tools.py": (
+        "chmod mkdir resolve symlink_to unlink",
+        f"{DATA}; where Corral is installed",
+    ),
+    "engines/local/sandbox/trial.py": (
+        "mkdir os.chown tempfile.TemporaryDirectory",
+        "a directory of its own",
+    ),
+    "engines/local/files/workspaces.py": ("chmod mkdir os.rename rmdir unlink", f"{DATA}; {COUNTS}"),
     "inputs/routes.py": ("exists", "an archive, in a directory of Corral's own"),
     "inputs/secrets.py": ("exists", SQL),
     "inputs/upload_files.py": ("is_dir is_file mkdir open os.scandir stat tempfile.mkstemp unlink", DATA),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from corral.engines.interface import Ending, RunPhase
-from corral.engines.local import records
+from corral.engines.local.records import durable_json
 from tests.engines.engine_suite import Reader, everything
 from tests.engines.local.places import LocalPlace, local_place
 
@@ -113,18 +113,18 @@ async def test_intent_of_which_nothing_came_is_withdrawn_and_can_be_started_agai
     assert (await local.finish(local.sized("a", "true"))).ending is Ending.SUCCEEDED
 
 
-async def test_supervisors_are_made_again_after_their_nursery_was_killed(local: LocalPlace) -> None:
+async def test_supervisors_are_made_again_after_their_forkserver_was_killed(local: LocalPlace) -> None:
     assert (await local.finish(local.sized("a", "true"))).ending is Ending.SUCCEEDED
-    process = local.engine._nursery._process
+    process = local.engine._forkserver._process
     assert process is not None
     os.kill(process.pid, signal.SIGKILL)
     assert (await local.finish(local.sized("b", "true"))).ending is Ending.SUCCEEDED
 
 
-async def test_work_goes_on_when_the_nursery_is_killed(local: LocalPlace) -> None:
+async def test_work_goes_on_when_the_forkserver_is_killed(local: LocalPlace) -> None:
     await local.engine.start([local.start("endless-a")])
     await local.reach("endless-a", RunPhase.RUNNING)
-    process = local.engine._nursery._process
+    process = local.engine._forkserver._process
     assert process is not None
     process.kill()
     process.wait()
@@ -148,15 +148,15 @@ async def test_what_nobody_accounts_for_is_shown_and_left_alone(local: LocalPlac
 
 
 async def test_record_of_an_ending_is_written_once(tmp_path: Path) -> None:
-    assert records.write_once(tmp_path, "exit-0.json", {"ending": "failed"})
-    assert not records.write_once(tmp_path, "exit-0.json", {"ending": "lost"})
-    assert records.read(tmp_path, "exit-0.json") == {"version": 1, "ending": "failed"}
+    assert durable_json.write_once(tmp_path, "exit-0.json", {"ending": "failed"})
+    assert not durable_json.write_once(tmp_path, "exit-0.json", {"ending": "lost"})
+    assert durable_json.read(tmp_path, "exit-0.json") == {"version": 1, "ending": "failed"}
 
 
 FULL_DISK = """
 import asyncio, os, sys
 from pathlib import Path
-from corral.engines.local import kernel
+from corral.engines.local.kernel import syscalls
 from tests.engines.local.places import LocalPlace, PHASES
 from corral.engines.interface import RunPhase
 
@@ -178,11 +178,11 @@ async def main(directory):
     filler.unlink()
     await place.close()
 
-kernel.unshare("mnt")
-kernel.keep_mounts_to_ourselves()
+syscalls.unshare("mnt")
+syscalls.keep_mounts_to_ourselves()
 directory = Path(sys.argv[1])
 (directory / "data").mkdir()
-kernel.mount_memory(str(directory / "data"), 4)
+syscalls.mount_memory(str(directory / "data"), 4)
 asyncio.run(main(directory))
 """
 

@@ -80,7 +80,7 @@ def test_setuid_programs_give_nothing(cage: Cage) -> None:
     asked = f"import os; os.execv({str(program)!r}, ['who', '-u'])"
     assert cage.outside(asked).output.split() == ["0"]
     inside = cage.drive(
-        "print(box.run('/tools/who', '-u', binds=(sandbox.Bind(tools, '/tools'),)))", tools=str(tools)
+        "print(box.run('/tools/who', '-u', binds=(bubblewrap.Bind(tools, '/tools'),)))", tools=str(tools)
     )
     assert inside.strip() == f"(0, '{cage.uid}\\n')"
 
@@ -190,7 +190,8 @@ def test_a_terminal_cannot_be_typed_into(cage: Cage) -> None:
         """
         running = box.start("sh", "-c", "echo ready; exec sleep 60").release()
         running.wait_for("ready")
-        print(box.run_visit(running, box.python, "-I", "-c", program, terminal=enter.Size(24, 80))[1])
+        size = exec_session.TerminalSize(24, 80)
+        print(box.run_visit(running, box.python, "-I", "-c", program, terminal=size)[1])
         """,
         program=TYPE,
     )
@@ -225,7 +226,7 @@ attempt("affinity", lambda: os.sched_setaffinity(0, os.sched_getaffinity(0)))
 
 def test_the_filter_of_both_machines_lists_numbers_that_their_headers_have() -> None:
     """The numbers of this machine are those of its kernel; a wrong one would close something else."""
-    from corral.engines.local import seccomp
+    from corral.engines.local.kernel import seccomp
 
     numbers = seccomp._NUMBERS[os.uname().machine]
     source = "".join(f"#ifdef SYS_{name}\n{name} SYS_{name}\n#endif\n" for name in numbers)

@@ -152,7 +152,7 @@ time.sleep(1000)
         try:
             box.visit(running, "true", cgroups=[group + "/cgroup.procs"]).finish()
             print("entered")
-        except enter.EntryRefused as refused:
+        except exec_session.ExecRefused as refused:
             print(refused)
         os.kill(running.replica.pid, 9)
         running.end()
@@ -211,7 +211,7 @@ def test_a_visitor_on_its_way_in_shows_nothing_of_the_engine(cage: Cage) -> None
 
 def test_a_visitor_that_does_not_hide_is_read(cage_of_user: Cage) -> None:
     """As root the kernel hides it, because its uid changes."""
-    assert found_by_spy(cage_of_user, "\n        kernel.hide_from_others = lambda: None")
+    assert found_by_spy(cage_of_user, "\n        syscalls.hide_from_others = lambda: None")
 
 
 def test_signals_reach_nobody_outside(cage: Cage) -> None:

@@ -15,7 +15,7 @@ _MOST_DESCRIPTORS = 256  # two ways down to the deepest directory
 
 
 def confine(request: dict[str, Any]) -> None:
-    from corral.engines.local import kernel
+    from corral.engines.local.kernel import syscalls
 
     limits = request["limits"]
     for what, most in (
@@ -32,9 +32,9 @@ def confine(request: dict[str, Any]) -> None:
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
     # After the change of uid, which forgets it: whoever asked must be there to tidy up.
-    kernel.die_with_parent(request["parent"])
-    kernel.hide_from_others()
-    kernel.drop_capabilities()
+    syscalls.die_with_parent(request["parent"])
+    syscalls.hide_from_others()
+    syscalls.drop_capabilities()
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:

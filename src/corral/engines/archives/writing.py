@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from corral.engines.archives.limits import BadArchive, Contents
 from corral.engines.archives.reader import Entry, Reader
 from corral.engines.archives.tree import Kind, shown
-from corral.engines.local import user_files
+from corral.engines.local.files import user_files
 
 _CONTRADICTIONS = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENOENT)
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

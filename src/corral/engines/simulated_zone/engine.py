@@ -11,13 +11,13 @@ from typing import Concatenate, ParamSpec
 from corral.core.refusals import Conflict, Invalid
 from corral.engines.interface import Capabilities, Cursor, Inventory, Observation, Start
 from corral.engines.reports import LogChunk, Message, Usage
+from corral.engines.session_limits import DEFAULT_BOUNDS, Bounds, SessionLimits
 from corral.engines.sessions import Session, Terminal
 from corral.engines.simulated_zone import inventory, logs, measure, rows, starting, world
 from corral.engines.simulated_zone.inventory import Fleet
 from corral.engines.simulated_zone.rows import NodeState, ZoneRow
 from corral.engines.simulated_zone.tables import DETAIL_LENGTH
 from corral.engines.simulated_zone.world import SECOND, RunRow
-from corral.engines.visitors import USUAL_BOUNDS, Bounds, Visitors
 from corral.store.database import Database, Transaction
 
 P = ParamSpec("P")
@@ -40,12 +40,12 @@ class SimulatedZoneEngine:
     capabilities = Capabilities(messages=False, execute=False, dial=False, workspaces=False)
 
     def __init__(
-        self, database: Database, zone_id: str, description: str, *, bounds: Bounds = USUAL_BOUNDS
+        self, database: Database, zone_id: str, description: str, *, bounds: Bounds = DEFAULT_BOUNDS
     ) -> None:
         self._database = database
         self._zone_id = zone_id
         self._description = description
-        self._visitors = Visitors(bounds)
+        self._visitors = SessionLimits(bounds)
         self._fleet: tuple[int, Fleet] | None = None
         self._made = False
 

@@ -5,7 +5,7 @@ from pydantic_core import PydanticCustomError
 
 from corral.accelerators.simulated import parse as parse_simulated
 from corral.core.refusals import Invalid
-from corral.engines.local.addresses import read_allowed
+from corral.engines.local.doors.address_policy import read_allowed
 from corral.server.settings.values import HOST_NAME, Group, Names, WholeNumber, setting
 
 
