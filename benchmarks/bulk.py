@@ -23,7 +23,6 @@ from corral.engines.simulated import Program, SimulatedEngine
 from corral.identity.bootstrap import super_administrator
 from corral.identity.lookups import authorities_of
 from corral.inputs.secrets import SecretBox
-from corral.inputs.upload_files import UploadFiles
 from corral.store import leadership
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring
@@ -74,7 +73,7 @@ class Desk:
         now = int(clock().timestamp() * SECOND_US)
         engine = SimulatedEngine([ROOM], lambda _: Program(1, 0, 0), now=now, ticks_per_second=SECOND_US)
         box = SecretBox(Keyring.open(folder / "keyring"))
-        kinds = {"training": TrainingKind(box, UploadFiles(folder / "uploads", 1))}
+        kinds = {"training": TrainingKind(box)}
         desk = cls(database, clock, Zone(database, zone_id, engine, kinds, make_planner=PlannerHere), engine)
         for name in (RECONCILE, "schedule"):
             full = f"{name}/{zone_id}"

@@ -16,6 +16,7 @@ from corral.core.bounds import PersonBounds
 from corral.core.refusals import Malformed
 from corral.engines.archives.asking import check
 from corral.engines.archives.limits import Archive, Contents, Form, Limits
+from corral.engines.contents import Content, ContentMissing
 from corral.inputs import upload_files, uploads
 from corral.inputs.tables import upload
 from corral.inputs.upload_files import UploadFiles
@@ -119,7 +120,7 @@ async def test_upload_from_before_types_were_declared_keeps_its_form(
         await database.write(lambda transaction: transaction.run(update(upload).values(form=None)))
         found = await database.read(uploads.content_of, sent["id"])
         place = settings.home / "uploads" / sent["sha256"]
-        assert ground.campus.app.state.upload_files.archive(*found) == Archive(place, form)
+        assert ground.campus.app.state.upload_files.find(found) == Archive(place, form)
 
 
 async def test_bombs_of_one_person_do_not_hold_up_others(campus: Campus) -> None:
@@ -268,6 +269,16 @@ async def test_files_are_swept_when_no_row_speaks_of_them(campus: Campus, settin
     assert files.sweep(await campus.database.read(known_contents), 100) == 2
     assert files_of(settings) == sorted([arriving.name, kept, young["sha256"]])
     assert UploadFiles(Path("/nonexistent/uploads"), 1).sweep((), 100) == 0
+
+
+def test_content_that_is_gone_or_cut_off_is_missing_in_words(tmp_path: Path) -> None:
+    files, sha256 = UploadFiles(tmp_path, 1), "a" * 64
+    with pytest.raises(ContentMissing, match="no longer kept"):
+        files.find(Content(sha256, 10, Form.TAR))
+    (tmp_path / sha256).write_bytes(b"12345")
+    with pytest.raises(ContentMissing, match="5 of 10 bytes"):
+        files.find(Content(sha256, 10, Form.TAR))
+    assert files.find(Content(sha256, 5, Form.TAR)) == Archive(tmp_path / sha256, Form.TAR)
 
 
 def test_what_is_no_file_of_corral_does_not_stop_the_sweep(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from types import SimpleNamespace
 import pytest
 from corral_sdk._packing import pack
 
-from corral.engines.archives.limits import Archive, Form
+from corral.engines.archives.limits import Form
+from corral.engines.contents import Content
 from corral.engines.interface import Ending, RunPhase, Start
 from corral.engines.tasks import Task
 from corral.runtimes.builds import RuntimeKind
@@ -29,14 +30,14 @@ async def local() -> AsyncIterator[LocalPlace]:
 
 
 @pytest.fixture
-def upload(tmp_path: Path) -> Archive:
+def upload(tmp_path: Path, local: LocalPlace) -> Content:
     archive = tmp_path / "examples.tar.gz"
     with archive.open("wb") as file:
         pack(EXAMPLES, file)
-    return Archive(archive, Form.GZIP)
+    return local.contents.put(archive, Form.GZIP)
 
 
-def starts(local: LocalPlace, upload: Archive, attempt: int = 1, **document: object) -> list[Start]:
+def starts(local: LocalPlace, upload: Content, attempt: int = 1, **document: object) -> list[Start]:
     spec = TrainingSpec.model_validate(
         {"name": "x", "resources": {"cpu_milli": 500, "memory_mib": 256}} | document
     )
@@ -58,7 +59,7 @@ def starts(local: LocalPlace, upload: Archive, attempt: int = 1, **document: obj
     ]
 
 
-async def test_training_goes_on_after_what_it_saved(local: LocalPlace, upload: Archive) -> None:
+async def test_training_goes_on_after_what_it_saved(local: LocalPlace, upload: Content) -> None:
     document: dict[str, object] = {"command": ["count.py"], "parameters": {"epochs": 6, "seconds": 0.2}}
     await local.engine.start(starts(local, upload, **document))
     await local.wrote("work-1-0", "epoch 1")
@@ -77,14 +78,14 @@ async def test_training_goes_on_after_what_it_saved(local: LocalPlace, upload: A
     assert any(line.startswith("going on after epoch") for line in lines)
 
 
-async def test_gang_exchanges_numbers(local: LocalPlace, upload: Archive) -> None:
+async def test_gang_exchanges_numbers(local: LocalPlace, upload: Content) -> None:
     await local.engine.start(starts(local, upload, command=["gang.py"], replicas=4))
     for number in range(4):
         assert (await local.reach(f"work-1-{number}", RunPhase.ENDED)).ending is Ending.SUCCEEDED
         assert "all of us have 30" in await local.output(f"work-1-{number}")
 
 
-async def test_one_process_for_each_gpu_with_its_rank(local: LocalPlace, upload: Archive) -> None:
+async def test_one_process_for_each_gpu_with_its_rank(local: LocalPlace, upload: Content) -> None:
     document = {
         "command": ["sh", "-c", "echo $RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE"],
         "launch": "torchrun",
@@ -121,7 +122,7 @@ async def build(local: LocalPlace, given: Path, requirement: str) -> str:
     }
     row = SimpleNamespace(id="build", name="runtime demo:1", user_id="someone", spec=spec)
     task = RuntimeKind().tasks(None, row, [SimpleNamespace(number=0)])[0]  # type: ignore[arg-type, list-item]
-    task = replace(task, upload=Archive(archive, Form.GZIP))
+    task = replace(task, upload=local.contents.put(archive, Form.GZIP))
     await local.engine.start([Start("build-1-0", "build", "build-0", 1, local.node, (), task)])
     built = await local.reach("build-1-0", RunPhase.ENDED)
     output = await local.output("build-1-0")
@@ -131,7 +132,7 @@ async def build(local: LocalPlace, given: Path, requirement: str) -> str:
 
 
 async def test_built_runtime_is_used_read_only_and_goes_with_its_build(
-    local: LocalPlace, upload: Archive, tmp_path: Path
+    local: LocalPlace, upload: Content, tmp_path: Path
 ) -> None:
     (tmp_path / "given").mkdir()
     wheel(tmp_path / "given")
@@ -197,7 +198,7 @@ def build_wheel(directory, config_settings=None, metadata_directory=None):
 
 
 async def test_package_that_runs_code_while_it_is_installed_sees_nothing(
-    local: LocalPlace, upload: Archive, tmp_path: Path
+    local: LocalPlace, upload: Content, tmp_path: Path
 ) -> None:
     """What a `setup.py` would do."""
     await local.engine.start([local.sized("neighbour", "sleep", "600")])

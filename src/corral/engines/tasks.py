@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from corral.engines.archives.limits import Archive
+from corral.engines.contents import Content
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Simulation:
 class Task:
     """A command of a Corral user (`owner`), and what it is given.
 
-    `workspace` names a directory that the engine keeps for the workload over all its attempts: `upload` (a
-    tar archive) is unpacked there once, and it is the working directory. `home` shows the owner's home
-    directory. `network` opens the way out.
+    `workspace` names a directory that the engine keeps for the workload over all its attempts: `upload` (the
+    digest of a tar archive) is unpacked there once, and it is the working directory. `home` shows the owner's
+    home directory. `network` opens the way out.
 
     A workload that `builds` makes a Python environment in its workspace, where CORRAL_BUILD says. `runtime`
     names such a workspace: its environment is there, read-only and first on PATH, until it is discarded.
@@ -55,7 +55,7 @@ class Task:
     workspace: str
     environment: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-    upload: Archive | None = None
+    upload: Content | None = None
     home: bool = False
     runtime: str | None = None
     builds: bool = False

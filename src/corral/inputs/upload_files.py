@@ -24,6 +24,7 @@ from corral.core.concurrency import ConcurrencyLimit
 from corral.core.refusals import Malformed, TooLarge
 from corral.engines.archives.asking import check
 from corral.engines.archives.limits import USUAL, Archive, BadArchive, Contents, Form
+from corral.engines.contents import Content, ContentMissing
 from corral.inputs.archives import refused
 
 _PIECE_BYTES = 1024 * 1024
@@ -64,12 +65,17 @@ class UploadFiles:
     def path(self, sha256: str) -> Path:
         return self._directory / sha256
 
-    def archive(self, sha256: str, form: str | None) -> Archive:
-        """What is in its place; one that came before forms were declared has that it was read with."""
-        path = self.path(sha256)
-        if form is None:
-            form = Form.GZIP if _begins_with(path, _GZIP) else Form.TAR
-        return Archive(path, Form(form))
+    def find(self, content: Content) -> Archive:
+        """Implements `ContentStore`. One that came before forms were declared has that it was read with."""
+        path = self.path(content.sha256)
+        try:
+            size = path.stat().st_size
+        except FileNotFoundError:
+            raise ContentMissing("it is no longer kept; upload the directory and submit again") from None
+        if size != content.size_bytes:
+            raise ContentMissing(f"it has {size} of {content.size_bytes} bytes; restore it, or submit again")
+        form = content.form or (Form.GZIP if _begins_with(path, _GZIP) else Form.TAR)
+        return Archive(path, form)
 
     async def receive(self, user_id: str, form: Form, pieces: AsyncIterator[bytes]) -> Arrived:
         """Writes what comes, checks it and puts it in its place; of a refused one nothing stays."""
@@ -168,11 +174,8 @@ async def _without_long_silence(pieces: AsyncIterator[bytes]) -> AsyncIterator[b
 
 
 def _begins_with(path: Path, start: bytes) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(start)) == start
-    except FileNotFoundError:
-        return False  # whoever unpacks it will say so
+    with path.open("rb") as file:
+        return file.read(len(start)) == start
 
 
 def _changed_at(entry: os.DirEntry[str]) -> float:

@@ -8,6 +8,8 @@ from corral.api.callers import Caller
 from corral.audit.record import record
 from corral.core.ids import Kind, new_id
 from corral.core.refusals import Conflict, Invalid, NotFound
+from corral.engines.archives.limits import Form
+from corral.engines.contents import Content
 from corral.identity.lookups import user_subject
 from corral.inputs.models import Upload, Uploads
 from corral.inputs.tables import upload, upload_use
@@ -110,12 +112,13 @@ def use(transaction: Transaction, workload_id: str, upload_id: str) -> None:
     transaction.run(update(upload).where(upload.c.id == upload_id).values(used_at=transaction.now))
 
 
-def content_of(transaction: Transaction, upload_id: str) -> tuple[str, str | None]:
-    """The SHA-256 of an upload that work has, and what it was declared to be."""
-    row = transaction.first(select(upload.c.sha256, upload.c.form).where(upload.c.id == upload_id))
+def content_of(transaction: Transaction, upload_id: str) -> Content:
+    """What an upload that work has consists of."""
+    columns = (upload.c.sha256, upload.c.size_bytes, upload.c.form)
+    row = transaction.first(select(*columns).where(upload.c.id == upload_id))
     if row is None:
         raise NotFound("Its upload is no longer there.", "Upload the directory and submit the work again.")
-    return row.sha256, row.form
+    return Content(row.sha256, row.size_bytes, None if row.form is None else Form(row.form))
 
 
 def forget_unused(transaction: Transaction, most: int) -> int:

@@ -149,7 +149,7 @@ def create_app(parts: Parts) -> FastAPI:
     app.state.secret_box, app.state.upload_files = box, files
     app.state.masks = box.masks  # of what the log routes show
     kinds: dict[str, Kind] = {
-        "training": TrainingKind(box, files),
+        "training": TrainingKind(box),
         "runtime": RuntimeKind(settings.package_index),
     }
     samples = open_samples(database, _retention(settings))

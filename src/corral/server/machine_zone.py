@@ -14,6 +14,7 @@ from corral.accelerators.machine import Machine
 from corral.engines.interface import Engine
 from corral.engines.local.engine import LocalEngine
 from corral.engines.simulated_zone.engine import SimulatedZoneEngine
+from corral.inputs.upload_files import UploadFiles
 from corral.server.private_files import write_private
 from corral.server.settings import Settings
 from corral.store.database import Database
@@ -69,6 +70,7 @@ def _local_engine(settings: Settings, machine: Machine) -> LocalEngine:
         workspace_files=settings.workspace_files,
         person_mib=settings.person_mib,
         person_files=settings.person_files,
+        contents=UploadFiles(settings.home / "uploads", settings.upload_mib),
     )
 
 

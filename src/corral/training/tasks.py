@@ -8,7 +8,6 @@ from corral.engines.tasks import Task
 from corral.inputs import uploads
 from corral.inputs.runtimes import builder_of
 from corral.inputs.secrets import SecretBox
-from corral.inputs.upload_files import UploadFiles
 from corral.store.database import AnyRow, Transaction
 from corral.training.spec import TrainingSpec
 from corral.workloads.simulation import simulation_of
@@ -34,7 +33,6 @@ class TrainingKind:
     """Turns the stored document of training work into tasks for the engine."""
 
     secrets: SecretBox
-    files: UploadFiles
 
     def tasks(self, transaction: Transaction, row: AnyRow, replicas: Sequence[AnyRow]) -> Mapping[int, Task]:
         spec = read_spec(row)
@@ -43,7 +41,7 @@ class TrainingKind:
         runtime = None if spec.runtime is None else builder_of(transaction, row.user_id, spec.runtime)
         upload = None
         if spec.upload_id is not None:
-            upload = self.files.archive(*uploads.content_of(transaction, spec.upload_id))
+            upload = uploads.content_of(transaction, spec.upload_id)
         return {
             one.number: Task(
                 owner=row.user_id,

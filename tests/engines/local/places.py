@@ -9,10 +9,13 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from corral.core.devices import DeviceUse
+from corral.engines.archives.limits import Archive, Form
+from corral.engines.contents import Content, ContentMissing
 from corral.engines.interface import Run, RunPhase, Start
 from corral.engines.local.engine import LocalEngine
 from corral.engines.local.records import locks
@@ -43,6 +46,26 @@ LISTENERS = ("endless", "stubborn")
 WORK = ("sh", "-c", "echo it works for a moment; sleep 0.05; echo and is ready")
 
 
+class ContentsInDirectory:
+    """A content store for tests: files under their digest."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def put(self, file: Path, form: Form) -> Content:
+        data = file.read_bytes()
+        content = Content(sha256(data).hexdigest(), len(data), form)
+        self.directory.mkdir(exist_ok=True)
+        (self.directory / content.sha256).write_bytes(data)
+        return content
+
+    def find(self, content: Content) -> Archive:
+        path = self.directory / content.sha256
+        if not path.exists():
+            raise ContentMissing("nobody has it")
+        return Archive(path, content.form or Form.TAR)
+
+
 class LocalPlace(Place):
     node = "here"
     devices = ("gpu0", "gpu1")
@@ -55,11 +78,16 @@ class LocalPlace(Place):
         self.settings: dict[str, Any] = {"simulated_gpus": "2xH100-80GB", "bounds": BOUNDS, **settings}
         # Without control groups an ordinary user has no limits: only their own work is taken.
         self.settings.setdefault("trusted", os.geteuid() != 0)
+        self.contents = ContentsInDirectory(directory / "contents")
         self.engine: LocalEngine = self.another_engine()
 
     def another_engine(self) -> LocalEngine:
         return LocalEngine(
-            self.directory / "data", self.directory / "sockets", node=self.node, **self.settings
+            self.directory / "data",
+            self.directory / "sockets",
+            node=self.node,
+            contents=self.contents,
+            **self.settings,
         )
 
     def run_directory(self, run: str, attempt: int = 1) -> Path:

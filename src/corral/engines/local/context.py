@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from corral.engines.contents import ContentStore
 from corral.engines.interface import Inventory
 from corral.engines.local.files.quotas import DiskQuotas
 from corral.engines.local.files.sealing import Runtimes
@@ -47,6 +48,7 @@ class EngineContext:
     cgroup_roots: CgroupRoots
     host: HostCapabilities
     disk_quotas: DiskQuotas
+    contents: ContentStore
     leftovers: tuple[str, ...] = ()  # what could not be removed
 
     def is_workspace(self, path: str) -> bool:
@@ -59,7 +61,7 @@ class EngineContext:
         return Inventory(1, (hardware.node,), {hardware.node.name: hardware.facts})
 
 
-def open_context(settings: Settings) -> EngineContext:
+def open_context(settings: Settings, contents: ContentStore) -> EngineContext:
     settings.data.mkdir(mode=0o711, parents=True, exist_ok=True)
     settings.runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
     attempt_store = AttemptStore(settings.data)
@@ -104,5 +106,6 @@ def open_context(settings: Settings) -> EngineContext:
         cgroup_roots,
         host,
         disk_quotas,
+        contents,
         leftovers,
     )

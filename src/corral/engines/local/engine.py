@@ -12,6 +12,7 @@ from pathlib import Path
 from corral.core.failures import in_words
 from corral.core.refusals import Conflict
 from corral.core.steps import Step
+from corral.engines.contents import ContentStore, NoContents
 from corral.engines.interface import (
     Capabilities,
     Cursor,
@@ -54,8 +55,8 @@ class LocalEngine:
     every run says so. `allowed` are private networks and names that work may reach; the public ones it may
     reach anyway. `disk_look_seconds` is how often the disk is looked at, `home_mib` how much a home may hold
     (0: anything), `workspace_files`, `person_mib` and `person_files` what workspaces may, one of them and all
-    of a person's together, `bounds` how many may look into one person's work. Work outlives this object:
-    `close` leaves it alone.
+    of a person's together, `bounds` how many may look into one person's work, `contents` finds
+    uploads by their digest. Work outlives this object: `close` leaves it alone.
     """
 
     capabilities = Capabilities()
@@ -77,6 +78,7 @@ class LocalEngine:
         person_mib: int = 0,
         person_files: int = 0,
         bounds: Bounds = DEFAULT_BOUNDS,
+        contents: ContentStore | None = None,
         python: str | None = None,
     ) -> None:
         name = node or platform.node() or "local"
@@ -94,6 +96,7 @@ class LocalEngine:
             person_mib,
             person_files,
         )
+        self._contents = contents or NoContents()
         self._forkserver = ForkserverClient(python)
         self._registry = RunRegistry()
         self._log = self._registry.log
@@ -261,7 +264,7 @@ class LocalEngine:
         async with self._opening:
             if self._context is not None:
                 return self._context
-            context = await asyncio.to_thread(open_context, self._settings)
+            context = await asyncio.to_thread(open_context, self._settings, self._contents)
             found = await asyncio.to_thread(adoption.find_attempts, context)
             self._registry.add_gone(found.gone, found.tombstones)
             for spec in found.here:

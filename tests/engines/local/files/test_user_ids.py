@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from corral.core.devices import DeviceUse
-from corral.engines.archives.limits import Archive, Form
+from corral.engines.archives.limits import Form
+from corral.engines.contents import Content
 from corral.engines.interface import Ending, Start
 from corral.engines.local.files import user_ids
 from corral.engines.local.files.user_ids import TooManyUsers, UserIds, UserIdsUnavailable
@@ -120,10 +121,10 @@ async def test_upload_is_unpacked_once_and_belongs_to_its_owner(local: LocalPlac
         info.size = 15
         tar.addfile(info, io.BytesIO(b"print('trained')"[:15]))
     start = local.sized("a", "sh", "-c", "cat train.py; echo; echo changed > train.py")
-    ended = await local.finish(owned_by(start, "ada", upload=Archive(upload, Form.TAR)))
+    ended = await local.finish(owned_by(start, "ada", upload=local.contents.put(upload, Form.TAR)))
     assert ended.ending is Ending.SUCCEEDED, await local.output("a")
     second = replace(start, run="a-2", attempt=2)
-    await local.finish(owned_by(second, "ada", upload=Archive(upload, Form.TAR)))
+    await local.finish(owned_by(second, "ada", upload=local.contents.put(upload, Form.TAR)))
     assert (await local.output("a-2")).startswith("changed")
 
 
@@ -131,12 +132,33 @@ async def test_bad_upload_is_refused_in_words(local: LocalPlace) -> None:
     upload = local.directory / "upload.tar"
     with tarfile.open(upload, "w") as tar:
         tar.addfile(tarfile.TarInfo("../evil"))
-    ended = await local.finish(owned_by(local.sized("a", "true"), "ada", upload=Archive(upload, Form.TAR)))
+    ended = await local.finish(
+        owned_by(local.sized("a", "true"), "ada", upload=local.contents.put(upload, Form.TAR))
+    )
     assert ended.ending is Ending.REFUSED
     assert ended.detail == "its upload was not unpacked: ../evil leads out of the directory."
     # What was unpacked of it has gone.
     assert list((local.directory / "data" / "workspaces").glob("[!.]*")) == []
     assert list((local.directory / "data" / "workspaces").glob(".*/*")) == []
+
+
+async def test_upload_that_nobody_has_is_refused_and_leaves_nothing(local: LocalPlace) -> None:
+    lacking = Content("0" * 64, 10, Form.TAR)
+    ended = await local.finish(owned_by(local.sized("a", "true"), "ada", upload=lacking))
+    assert (ended.ending, ended.detail) == (Ending.REFUSED, "its upload cannot be had: nobody has it")
+    assert list((local.directory / "data" / "workspaces").glob("[!.]*")) == []
+
+
+async def test_another_attempt_does_not_need_the_upload_again(local: LocalPlace) -> None:
+    upload = local.directory / "upload.tar"
+    with tarfile.open(upload, "w") as tar:
+        tar.addfile(tarfile.TarInfo("there"))
+    content = local.contents.put(upload, Form.TAR)
+    first = local.sized("a", "ls", "there")
+    assert (await local.finish(owned_by(first, "ada", upload=content))).ending is Ending.SUCCEEDED
+    (local.contents.directory / content.sha256).unlink()
+    ended = await local.finish(owned_by(replace(first, run="a-2", attempt=2), "ada", upload=content))
+    assert ended.ending is Ending.SUCCEEDED
 
 
 async def test_names_that_would_lead_elsewhere_are_refused(local: LocalPlace) -> None:

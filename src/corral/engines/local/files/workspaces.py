@@ -7,6 +7,7 @@ been shown, by a process with the owner's rights, and only then put in its place
 import contextlib
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from corral.engines.archives.asking import unpack
@@ -43,7 +44,7 @@ class Workspaces:
             raise BadUpload(f"{name!r} cannot be the name of a workspace")
         return self.root / name
 
-    def provide(self, name: str, uid: int, upload: Archive | None, bounds: Bounds) -> Path:
+    def provide(self, name: str, uid: int, find_upload: Callable[[], Archive] | None, bounds: Bounds) -> Path:
         """The workspace, with the upload in it; one that is there already keeps what it has."""
         place = self.workspace(name)
         with user_files.opened_directory(self.root) as root:
@@ -55,8 +56,8 @@ class Workspaces:
                 with user_files.opened_directory(fresh, root) as directory:
                     self._disk_quotas.enclose(directory, WORKSPACES, name, bounds)
                 _give(root, fresh, uid)
-                if upload is not None:
-                    _fill(root, fresh, uid, upload, bounds.mib * _MIB)
+                if find_upload is not None:
+                    _fill(root, fresh, uid, find_upload(), bounds.mib * _MIB)
                 os.rename(fresh, name, src_dir_fd=root, dst_dir_fd=root)
             except BaseException:
                 user_files.remove(root, fresh)

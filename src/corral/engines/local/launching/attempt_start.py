@@ -3,8 +3,10 @@
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from corral.engines.contents import ContentMissing
 from corral.engines.interface import Start
 from corral.engines.local.attempts import run_states
 from corral.engines.local.context import EngineContext
@@ -121,7 +123,8 @@ def _prepare(context: EngineContext, spec: Spec, starts: Sequence[Start]) -> str
                 return words
         context.disk_quotas.bound_person(spec.uid, _bounds_of_person(context))
         bounds = Bounds(most_mib, spec.files)
-        context.workspaces.provide(task.workspace, spec.uid, task.upload, bounds)
+        find_upload = None if task.upload is None else partial(context.contents.find, task.upload)
+        context.workspaces.provide(task.workspace, spec.uid, find_upload, bounds)
         if task.home:
             context.workspaces.provide_home(task.owner, spec.uid, _bounds_of_home(context))
             held = read_home_count(context.workspaces.home_count(task.owner)) or 0
@@ -137,6 +140,8 @@ def _prepare(context: EngineContext, spec: Spec, starts: Sequence[Start]) -> str
             return "uv, which builds runtimes, is missing where Corral runs: corral doctor says how to get it"
     except (BadUpload, TooManyUsers) as error:
         return str(error)
+    except ContentMissing as missing:
+        return f"its upload cannot be had: {missing}"
     except SealRefused as refused:
         return f"its runtime cannot be used, build it again: {refused}"
     except OSError as error:
