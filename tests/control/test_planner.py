@@ -65,7 +65,7 @@ async def test_changes_are_planned_like_a_fresh_snapshot(planner: Planner) -> No
 async def test_probe_says_where_it_fits_and_leaves_no_trace(planner: Planner) -> None:
     await planner.ask(Load(Snapshot(100, (NODE,), QUEUES, (work("a"),))))
     before = await planner.ask(MakePlan(100))
-    told = await planner.ask(Probe(100, work("mine", "carl"), (Queue("carl", "all"),)))
+    told = await planner.ask(Probe(100, work("mine", "carl"), Queue("carl", "all")))
     assert [one.node for one in told.placements] == ["n0"]
     assert told.explanation is None
     assert await planner.ask(MakePlan(100)) == before

@@ -15,10 +15,12 @@ from corral.engines.archives.limits import Form
 from corral.engines.contents import Content
 from corral.engines.interface import Ending, RunPhase, Start
 from corral.engines.tasks import Task
-from corral.runtimes.builds import RuntimeKind
+from corral.runtimes.builds import RuntimeKind, RuntimeSpec
+from corral.training.documents import TrainingDocument
 from corral.training.spec import TrainingSpec
 from corral.training.tasks import command_line, environment, own_environment
 from tests.engines.local.places import LocalPlace, local_place
+from tests.resolved import resolved, stored
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -38,9 +40,8 @@ def upload(tmp_path: Path, local: LocalPlace) -> Content:
 
 
 def starts(local: LocalPlace, upload: Content, attempt: int = 1, **document: object) -> list[Start]:
-    spec = TrainingSpec.model_validate(
-        {"name": "x", "resources": {"cpu_milli": 500, "memory_mib": 256}} | document
-    )
+    given = {"name": "x", "resources": {"cpu_milli": 500, "memory_mib": 256}} | document
+    spec = resolved(TrainingSpec.model_validate(given), TrainingDocument)
     tasks = [
         Task(
             "someone",
@@ -115,12 +116,8 @@ async def build(local: LocalPlace, given: Path, requirement: str) -> str:
     archive = given.with_suffix(".tar")
     with archive.open("wb") as file:
         pack(given, file)
-    spec = {
-        "requirements": [requirement],
-        "resources": {"cpu_milli": 1000, "memory_mib": 512},
-        "time_limit_seconds": 60,
-    }
-    row = SimpleNamespace(id="build", name="runtime demo:1", user_id="someone", spec=spec)
+    document = stored(RuntimeSpec.of("demo", 1, [requirement], None))
+    row = SimpleNamespace(id="build", name="runtime demo:1", user_id="someone", stored=document)
     task = RuntimeKind().tasks(None, row, [SimpleNamespace(number=0)])[0]  # type: ignore[arg-type, list-item]
     task = replace(task, upload=local.contents.put(archive, Form.GZIP))
     await local.engine.start([Start("build-1-0", "build", "build-0", 1, local.node, (), task)])

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 import yaml
 
+from corral.training.documents import TrainingDocument
 from corral.training.spec import TrainingSpec
 from corral.training.tasks import command_line
 from tests.campus import made, refused
 from tests.control.ground import Ground
+from tests.resolved import resolved
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NEEDS = {"cpu_milli": 1000, "memory_mib": 1024}
@@ -27,8 +29,8 @@ def spec(**more: Any) -> TrainingSpec:
         ({"command": ["python", "train.py"], "runtime": "mine"}, ["python", "train.py"]),
         ({"command": ["bash", "run.sh"]}, ["bash", "run.sh"]),
         (
-            {"command": ["./fit"], "parameters": {"lr": 0.1, "epochs": 3, "fast": True, "note": "a b"}},
-            ["./fit", "--lr", "0.1", "--epochs", "3", "--fast", "true", "--note", "a b"],
+            {"command": ["./fit"], "parameters": {"lr": "1e-4", "epochs": 3, "fast": True, "note": "a b"}},
+            ["./fit", "--lr", "1e-4", "--epochs", "3", "--fast", "true", "--note", "a b"],
         ),
         (
             {"command": ["train.py"], "launch": "torchrun", "parameters": {"lr": 1}},
@@ -37,7 +39,7 @@ def spec(**more: Any) -> TrainingSpec:
     ],
 )
 def test_command_line_has_interpreter_parameters_and_launcher(given: Any, line: list[str]) -> None:
-    assert list(command_line(spec(**given))) == line
+    assert list(command_line(resolved(spec(**given), TrainingDocument))) == line
 
 
 @pytest.mark.parametrize("name", ["RANK", "MASTER_ADDR", "CORRAL_SOCKET", "CUDA_VISIBLE_DEVICES"])

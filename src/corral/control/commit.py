@@ -177,15 +177,15 @@ def _forget_verdicts(transaction: Transaction, ids: Sequence[str]) -> None:
 
 
 def _grants(loaded: Loaded, placements: list[Placement], known: Known) -> list[Grant]:
-    assert len(placements) == loaded.row.spec["replicas"], "a gang is placed whole"
-    needed = loaded.row.spec["resources"]
+    assert len(placements) == loaded.document.replicas, "a gang is placed whole"
+    needed = loaded.document.resources
     return [
         Grant(
             ReplicaId.parse(each.replica).number,
             each.node,
             each.devices,
-            needed["cpu_milli"],
-            needed["memory_mib"],
+            needed.cpu_milli,
+            needed.memory_mib,
             sum(_milli(known, each.node, use) for use in each.devices),
         )
         for each in sorted(placements, key=lambda each: ReplicaId.parse(each.replica).number)

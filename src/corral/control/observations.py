@@ -7,7 +7,7 @@ free, and the ledger is closed. What the engine still tells of after that it may
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import Protocol
 
 from sqlalchemy import select
 
@@ -19,9 +19,10 @@ from corral.core.steps import Step
 from corral.engines.interface import Ending, Observation, Run, RunPhase, Start
 from corral.engines.reports import Message, MessageKind
 from corral.engines.tasks import Task
-from corral.store.database import AnyRow, Transaction
+from corral.store.database import Transaction
 from corral.usage import ledger
 from corral.usage.clock import Mark, Reading
+from corral.workloads.documents import DamagedDocumentError
 from corral.workloads.machine import (
     End,
     Ended,
@@ -41,8 +42,8 @@ from corral.workloads.records import (
     ids_in_states,
     load,
     note_member,
-    use_from_dict,
 )
+from corral.workloads.rows import ReplicaRow, WorkloadRow
 from corral.workloads.states import LEAVING, PRESENT, WAITING, State
 from corral.workloads.tables import replica, workload
 from corral.zones.rules import USUAL_GRACE_SECONDS
@@ -60,7 +61,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Kind(Protocol):
     """What a kind of workload must offer so that its replicas can be started."""
 
-    def tasks(self, transaction: Transaction, row: AnyRow, replicas: Sequence[AnyRow]) -> Mapping[int, Task]:
+    def tasks(
+        self, transaction: Transaction, row: WorkloadRow, replicas: Sequence[ReplicaRow]
+    ) -> Mapping[int, Task]:
         """What each replica executes; refuses with a reason if that cannot be known any more."""
 
 
@@ -256,7 +259,7 @@ def _lost_since(transaction: Transaction, loaded: Loaded, number: int, ended_at:
 
 def _ending(loaded: Loaded, number: int, run: Run) -> Ended:
     assert run.ending is not None
-    memory_mib, time_limit_seconds = _limits(loaded.row.spec)
+    memory_mib, time_limit_seconds = _limits(loaded)
     return Ended(
         number,
         _ENDS[run.ending],
@@ -271,12 +274,11 @@ def _ending(loaded: Loaded, number: int, run: Run) -> Ended:
     )
 
 
-def _limits(document: Any) -> tuple[int, int]:
+def _limits(loaded: Loaded) -> tuple[int, int]:
     """Memory and time that it was given; nothing is known of work whose document is damaged."""
-    try:
-        return document["resources"]["memory_mib"], document["time_limit_seconds"] or 0
-    except (KeyError, TypeError):
+    if isinstance(loaded.read, DamagedDocumentError):
         return 0, 0
+    return loaded.document.resources.memory_mib, loaded.document.time_limit_seconds or 0
 
 
 def _act(
@@ -298,13 +300,13 @@ def _act(
             case TellMembers():
                 loaded = apply(transaction, loaded, Told())
                 runs = [str(RunId(workload_id, loaded.life.attempt, each)) for each in instruction.numbers]
-                todo.signals[workload_id] = Signal(_grace_seconds(loaded.row.spec), runs)
+                todo.signals[workload_id] = Signal(_grace_seconds(loaded), runs)
 
 
-def _grace_seconds(document: object) -> int:
+def _grace_seconds(loaded: Loaded) -> int:
     """Of work whose document is damaged: the usual one, so that it can be stopped."""
-    given = document.get("grace_seconds") if isinstance(document, dict) else None
-    return given if isinstance(given, int) else USUAL_GRACE_SECONDS
+    is_damaged = isinstance(loaded.read, DamagedDocumentError)
+    return USUAL_GRACE_SECONDS if is_damaged else loaded.document.grace_seconds
 
 
 def _is_kept(transaction: Transaction, loaded: Loaded) -> bool:
@@ -323,9 +325,8 @@ def _starts(
 ) -> list[Start]:
     row, attempt = loaded.row, loaded.life.attempt
     c = replica.c
-    replicas = transaction.rows(
-        select(replica).where(c.workload_id == row.id, c.attempt == attempt).order_by(c.number)
-    )
+    members = select(replica).where(c.workload_id == row.id, c.attempt == attempt).order_by(c.number)
+    replicas = [ReplicaRow._make(one) for one in transaction.rows(members)]
     try:
         tasks = kinds[row.kind].tasks(transaction, row, replicas)
     except Refusal as refusal:
@@ -340,7 +341,7 @@ def _starts(
             str(ReplicaId(row.id, one.number)),
             attempt,
             one.node,
-            tuple(use_from_dict(use) for use in one.devices),
+            one.uses,
             tasks[one.number],
         )
         for one in replicas

@@ -7,8 +7,6 @@ from corral.control.questions import Questions
 from corral.control.schedule import Scheduler
 from corral.core.ids import Kind, new_id
 from corral.core.queues import Queue
-from corral.core.runs import ReplicaId
-from corral.core.workloads import Replica, ReplicaGroup, Workload
 from corral.queues.service import find_queue
 from corral.queues.snapshot import usual_quotas
 from corral.scheduling.live.live_planner import Explain, Probe
@@ -16,11 +14,16 @@ from corral.store.database import Database, Transaction
 from corral.workloads import expectations, visibility
 from corral.workloads.caps import left_out_for_caps
 from corral.workloads.creation import Home, authorise
+from corral.workloads.documents import DamagedDocumentError, Document
 from corral.workloads.expectations import Waits
 from corral.workloads.resolution import resolve
-from corral.workloads.snapshot import GROUP
-from corral.workloads.spec import Resources, WorkSpec
+from corral.workloads.rows import WorkloadRow
+from corral.workloads.snapshot import Times, pending_replicas, scheduled
+from corral.workloads.spec import WorkSpec
 from corral.workloads.verdicts import Verdict, left_out, verdict_of
+
+NEW_QUEUE = "new"
+"""How the planner knows the queue of somebody who has none yet; ids are longer."""
 
 
 class ZoneProber:
@@ -42,7 +45,7 @@ class ZoneProber:
 
     async def explain(self, caller: Caller, workload_id: str) -> Verdict:
         """Why a workload waits now."""
-        row = await self._database.read(visibility.find, caller, workload_id)
+        row = (await self._database.read(visibility.find, caller, workload_id)).row
         if (detail := self._scheduler.trouble_of(workload_id)) is not None:
             return left_out(detail, self._database.now())
         waits = workload_id, row.attempt + 1
@@ -53,13 +56,22 @@ class ZoneProber:
         estimate = None if told.explanation is None else told.explanation.estimate
         if estimate is not None and estimate.starts_at is not None:
             await self._note(waits, datetime.fromtimestamp(estimate.starts_at, UTC))
-        unused = await self._database.read(left_out_for_caps, row.spec, self._zone_id)
+        unused = await self._database.read(_unused_pools, row, self._zone_id)
         return _with_details(verdict, unused)
 
     async def _note(self, waits: Waits, starts_at: datetime) -> None:
         """Also where it is not said: what is not compared never gets known."""
         if await self._database.read(expectations.first, waits) is None:
             await self._database.write(expectations.note, {waits: starts_at})
+
+
+def _unused_pools(transaction: Transaction, row: WorkloadRow, zone_id: str) -> list[str]:
+    """Nothing is said of work whose document is damaged."""
+    try:
+        document = row.stored.read(Document)
+    except DamagedDocumentError:
+        return []
+    return left_out_for_caps(transaction, document, zone_id)
 
 
 def _with_details(verdict: Verdict, more: list[str]) -> Verdict:
@@ -71,37 +83,22 @@ def _question(
 ) -> tuple[Probe, list[str]]:
     """What the planner is asked, and what of it was decided before: pools that may not be used."""
     home = authorise(transaction, caller, spec)
-    document = resolve(transaction, home, spec, zone_id)
+    document = resolve(transaction, home, spec, zone_id).read(Document)
     name = new_id(Kind.WORKLOAD, transaction.now)
-    now = int(transaction.now.timestamp())
     queue_id, missing = _queue(transaction, home, zone_id)
-    resources = Resources.model_validate(document["resources"])
-    replicas = tuple(Replica(str(ReplicaId(name, number))) for number in range(spec.replicas))
-    group = ReplicaGroup(GROUP, None, resources.request(), replicas, preemptible=spec.preemptible)
-    workload = Workload(
-        name=name,
-        queue=queue_id,
-        groups=(group,),
-        priority=document["priority"],
-        created=now,
-        pools=tuple(document["pool_ids"]),
-        restart_together=True,
-        stale_grace_seconds=None,
-        runtime_limit_seconds=spec.time_limit_seconds,
-    )
-    return Probe(now, workload, missing), left_out_for_caps(transaction, document, zone_id)
+    replicas = pending_replicas(name, document)
+    workload = scheduled(name, queue_id, document, replicas, Times(transaction.now))
+    probe = Probe(int(transaction.now.timestamp()), workload, missing)
+    return probe, left_out_for_caps(transaction, document, zone_id)
 
 
-def _queue(transaction: Transaction, home: Home, zone_id: str) -> tuple[str, tuple[Queue, ...]]:
+def _queue(transaction: Transaction, home: Home, zone_id: str) -> tuple[str, Queue | None]:
     """The owner's queue; as it would be made if there is none yet."""
     node = home.organisation
     found = find_queue(transaction, node.id, home.owner_id)
     if found is not None:
-        return found, ()
+        return found, None
     parent = find_queue(transaction, node.id)
     assert parent is not None, "every organisation has a queue"
-    return "new", (
-        Queue(
-            "new", parent, created=int(transaction.now.timestamp()), quotas=usual_quotas(transaction, zone_id)
-        ),
-    )
+    created, quotas = int(transaction.now.timestamp()), usual_quotas(transaction, zone_id)
+    return NEW_QUEUE, Queue(NEW_QUEUE, parent, created=created, quotas=quotas)

@@ -9,7 +9,8 @@ from corral.control.observations import Kind
 from corral.core.refusals import Forbidden
 from corral.engines.tasks import Task
 from corral.identity.tables import user
-from corral.store.database import AnyRow, Transaction
+from corral.store.database import Transaction
+from corral.workloads.rows import ReplicaRow, WorkloadRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,9 @@ class OnlyOnePerson:
 
     kind: Kind
 
-    def tasks(self, transaction: Transaction, row: AnyRow, replicas: Sequence[AnyRow]) -> Mapping[int, Task]:
+    def tasks(
+        self, transaction: Transaction, row: WorkloadRow, replicas: Sequence[ReplicaRow]
+    ) -> Mapping[int, Task]:
         people = transaction.scalar(select(func.count()).select_from(user).where(user.c.state == "active"))
         if people > 1:
             raise Forbidden(

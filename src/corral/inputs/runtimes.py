@@ -5,6 +5,7 @@ workload. A runtime belongs to the person who made it: what is installed there r
 and nobody else's. How runtimes are made and built is `corral.runtimes`.
 """
 
+from dataclasses import dataclass
 from typing import Literal
 
 from sqlalchemy import select, update
@@ -13,10 +14,19 @@ from corral.api.callers import Caller
 from corral.core.refusals import Invalid, NotFound
 from corral.inputs.tables import runtime
 from corral.store.database import AnyRow, Transaction
+from corral.workloads.documents import Document
 from corral.workloads.states import State
 from corral.workloads.tables import workload
 
 RuntimeState = Literal["defined", "building", "ready", "failed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsesRuntime(Document):
+    """A document of any kind, as far as it names a runtime."""
+
+    runtime: str | None = None
+
 
 RUNTIMES = select(*runtime.c, workload.c.state.label("build_state")).join(
     workload, workload.c.id == runtime.c.workload_id, isouter=True

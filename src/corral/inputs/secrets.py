@@ -20,6 +20,7 @@ from corral.inputs.models import Secret, Secrets
 from corral.inputs.tables import secret, secret_use
 from corral.store.database import AnyRow, Transaction
 from corral.store.keyring import Keyring, KeyringError
+from corral.workloads.rows import WorkloadRow
 from corral.workloads.states import State
 from corral.workloads.tables import workload
 
@@ -60,7 +61,7 @@ class SecretBox:
         _tell(transaction, caller, "secret.change" if before else "secret.create", name)
         return _shown(row)
 
-    def values(self, transaction: Transaction, row: AnyRow, names: Mapping[str, str]) -> dict[str, str]:
+    def values(self, transaction: Transaction, row: WorkloadRow, names: Mapping[str, str]) -> dict[str, str]:
         """The variables that a workload is given; which values those were is remembered."""
         given = {}
         for variable, name in names.items():

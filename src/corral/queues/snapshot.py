@@ -42,7 +42,9 @@ def queues(transaction: Transaction, zone_id: str, *, whole: bool = False) -> tu
 
 def usual_quotas(transaction: Transaction, zone_id: str) -> Quotas:
     """What a queue has of which nothing was set, as the scheduler needs it."""
-    return {pool_id: whole_quota({}, size) for pool_id, size in capacities(transaction, zone_id).items()}
+    # It is guaranteed nothing, however much there is: the nodes need not be summed up for that.
+    pools = transaction.rows(select(pool.c.id).where(pool.c.zone_id == zone_id).order_by(pool.c.id))
+    return {pool_id: whole_quota({}, NOTHING) for (pool_id,) in pools}
 
 
 def capacities(transaction: Transaction, zone_id: str, *, whole: bool = False) -> dict[str, Amount]:

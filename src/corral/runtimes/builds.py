@@ -7,7 +7,9 @@ from typing import Literal, Self
 from pydantic import Field
 
 from corral.engines.tasks import Task
-from corral.store.database import AnyRow, Transaction
+from corral.store.database import Transaction
+from corral.workloads.documents import Document
+from corral.workloads.rows import ReplicaRow, WorkloadRow
 from corral.workloads.spec import Resources, WorkSpec
 
 TIME_LIMIT_SECONDS = 2 * 3600
@@ -46,6 +48,13 @@ class RuntimeSpec(WorkSpec):
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeDocument(Document):
+    """It as it is stored."""
+
+    requirements: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class RuntimeKind:
     """`package_index` is where packages come from; empty for the usual place."""
@@ -55,13 +64,13 @@ class RuntimeKind:
     def tasks(
         self,
         transaction: Transaction,  # noqa: ARG002
-        row: AnyRow,
-        replicas: Sequence[AnyRow],
+        row: WorkloadRow,
+        replicas: Sequence[ReplicaRow],
     ) -> Mapping[int, Task]:
-        needs = row.spec["resources"]
+        document = row.stored.read(RuntimeDocument)
         environment = {
             "CORRAL_NAME": row.name,
-            "CORRAL_REQUIREMENTS": "".join(f"{line}\n" for line in row.spec["requirements"]),
+            "CORRAL_REQUIREMENTS": "".join(f"{line}\n" for line in document.requirements),
             # Nothing of the machine's own configuration, and no other Python than the one that is there.
             "UV_NO_CONFIG": "1",
             "UV_PYTHON_DOWNLOADS": "never",
@@ -75,9 +84,9 @@ class RuntimeKind:
             workspace=row.id,
             environment=environment,
             builds=True,
-            cpu_milli=needs["cpu_milli"],
-            memory_mib=needs["memory_mib"],
-            time_limit_seconds=row.spec["time_limit_seconds"],
+            cpu_milli=document.resources.cpu_milli,
+            memory_mib=document.resources.memory_mib,
+            time_limit_seconds=document.time_limit_seconds,
             resume=False,
         )
         return {one.number: task for one in replicas}

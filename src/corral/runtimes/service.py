@@ -16,7 +16,7 @@ from corral.core.ids import Kind, new_id
 from corral.core.refusals import Conflict, Invalid, NotFound
 from corral.events.record import publish
 from corral.identity.lookups import user_subject
-from corral.inputs.runtimes import RUNTIMES, pinned, state_of
+from corral.inputs.runtimes import RUNTIMES, UsesRuntime, pinned, state_of
 from corral.inputs.tables import runtime
 from corral.queues import flavors
 from corral.queues.service import may_use_numbers
@@ -27,6 +27,7 @@ from corral.store.schema import JsonObject
 from corral.workloads import service
 from corral.workloads.creation import Home, authorise
 from corral.workloads.creation import create as create_work
+from corral.workloads.documents import DamagedDocumentError, StoredDocument
 from corral.workloads.resolution import resolve
 from corral.workloads.states import OVER, State
 from corral.workloads.tables import workload
@@ -169,15 +170,22 @@ def _remove(transaction: Transaction, caller: Caller, row: AnyRow) -> None:
 def _in_use(transaction: Transaction, user_id: str) -> dict[str, list[RuntimeUse]]:
     """Work that is not over, by the runtime that it names."""
     rows = transaction.rows(
-        select(workload.c.id, workload.c.name, workload.c.spec)
+        select(workload.c.id, workload.c.name, workload.c.spec, workload.c.spec_version)
         .where(workload.c.user_id == user_id, workload.c.state.not_in([*OVER, State.DELETED]))
         .order_by(workload.c.id)
     )
     used: dict[str, list[RuntimeUse]] = {}
     for row in rows:
-        if named := row.spec.get("runtime"):
+        if named := _runtime_of(StoredDocument(row.spec, row.spec_version)):
             used.setdefault(named, []).append(RuntimeUse(id=row.id, name=row.name))
     return used
+
+
+def _runtime_of(stored: StoredDocument) -> str | None:
+    try:
+        return stored.read(UsesRuntime).runtime
+    except DamagedDocumentError:
+        return None  # it cannot run, whatever it named
 
 
 def _find(transaction: Transaction, caller: Caller, runtime_id: str) -> AnyRow:

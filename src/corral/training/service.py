@@ -3,6 +3,7 @@
 from corral.api.callers import Caller
 from corral.inputs import runtimes, secrets, uploads
 from corral.store.database import Transaction
+from corral.training.documents import TrainingDocument
 from corral.training.models import Preview, ReplicaPreview
 from corral.training.spec import TrainingSpec
 from corral.training.tasks import SET_AT_START, command_line, environment, own_environment
@@ -10,7 +11,6 @@ from corral.workloads import queries
 from corral.workloads.creation import authorise, create
 from corral.workloads.models import WorkloadDetail
 from corral.workloads.resolution import resolve
-from corral.workloads.spec import Resources
 from corral.workloads.zone_choice import ZoneChoice
 
 
@@ -29,9 +29,8 @@ def submit(
 def preview(transaction: Transaction, caller: Caller, spec: TrainingSpec, chosen: ZoneChoice) -> Preview:
     """The command line and variables, exactly as they will be; nothing of it is kept."""
     spec = _check_given(transaction, caller, spec)
-    document = resolve(transaction, authorise(transaction, caller, spec), spec, chosen.zone.id)
-    needs = Resources.model_validate(document["resources"])
-    whole = spec.model_copy(update={"resources": needs, "flavor": None})
+    home = authorise(transaction, caller, spec)
+    whole = resolve(transaction, home, spec, chosen.zone.id).read(TrainingDocument)
     masked = dict.fromkeys(spec.secrets, secrets.MASK)
     shared = environment(whole, "")
     del shared["CORRAL_WORKLOAD"]

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
 from corral.api.models import Id, storable
 from corral.workloads.spec import Word, WorkSpec
@@ -11,6 +11,23 @@ VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]{0,99}$"
 Variable = Annotated[str, StringConstraints(pattern=VARIABLE), Field(examples=["EPOCHS"])]
 Value = Annotated[str, StringConstraints(max_length=8192), AfterValidator(storable)]
 Argument = Annotated[str, StringConstraints(max_length=8192), AfterValidator(storable)]
+
+
+def parameter_text(value: object) -> str:
+    """A parameter as the command line has it. Text stays as it was typed: nobody else interprets it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise ValueError("a parameter is text, a number or true or false")
+
+
+Parameter = Annotated[
+    str,
+    StringConstraints(max_length=8192),
+    BeforeValidator(parameter_text, json_schema_input_type=str | int | float | bool),
+    AfterValidator(storable),
+]
 # What Corral itself sets; a person's own value would be overwritten.
 RESERVED = frozenset(
     {
@@ -36,8 +53,11 @@ class TrainingSpec(WorkSpec):
         description="Program and arguments; a Python file is enough.",
         examples=[["python", "train.py"]],
     )
-    parameters: dict[Variable, str | int | float | bool] = Field(
-        {}, max_length=200, description="Added to the command as `--name value`."
+    parameters: dict[Variable, Parameter] = Field(
+        {},
+        max_length=200,
+        description="Added to the command as `--name value`; text stays as it is written.",
+        examples=[{"lr": "1e-4", "epochs": 3}],
     )
     environment: dict[Variable, Value] = Field({}, max_length=200)
     secrets: dict[Variable, Word] = Field(

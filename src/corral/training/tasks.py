@@ -3,15 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from corral.api.models import STORED
 from corral.engines.tasks import Task
 from corral.inputs import uploads
 from corral.inputs.runtimes import builder_of
 from corral.inputs.secrets import SecretBox
-from corral.store.database import AnyRow, Transaction
-from corral.training.spec import TrainingSpec
+from corral.store.database import Transaction
+from corral.training.documents import TrainingDocument
+from corral.workloads.rows import ReplicaRow, WorkloadRow
 from corral.workloads.simulation import simulation_of
-from corral.workloads.spec import upgrade
 
 # What the engine adds when it starts a replica: known only where and when it runs.
 SET_AT_START = (
@@ -34,83 +33,76 @@ class TrainingKind:
 
     secrets: SecretBox
 
-    def tasks(self, transaction: Transaction, row: AnyRow, replicas: Sequence[AnyRow]) -> Mapping[int, Task]:
-        spec = read_spec(row)
-        assert spec.resources is not None
-        given = self.secrets.values(transaction, row, spec.secrets)
-        runtime = None if spec.runtime is None else builder_of(transaction, row.user_id, spec.runtime)
+    def tasks(
+        self, transaction: Transaction, row: WorkloadRow, replicas: Sequence[ReplicaRow]
+    ) -> Mapping[int, Task]:
+        document = row.stored.read(TrainingDocument)
+        given = self.secrets.values(transaction, row, document.secrets)
+        runtime = None if document.runtime is None else builder_of(transaction, row.user_id, document.runtime)
+        shared = environment(document, row.id)
         upload = None
-        if spec.upload_id is not None:
-            upload = uploads.content_of(transaction, spec.upload_id)
+        if document.upload_id is not None:
+            upload = uploads.content_of(transaction, document.upload_id)
         return {
             one.number: Task(
                 owner=row.user_id,
-                command=command_line(spec),
+                command=command_line(document),
                 workspace=row.id,
-                environment=environment(spec, row.id) | own_environment(spec, one.number, one.attempt),
+                environment=shared | own_environment(document, one.number, one.attempt),
                 secrets=given,
                 upload=upload,
                 runtime=runtime,
-                home=spec.home,
-                cpu_milli=spec.resources.cpu_milli,
-                memory_mib=spec.resources.memory_mib,
-                time_limit_seconds=spec.time_limit_seconds,
-                network=spec.network,
+                home=document.home,
+                cpu_milli=document.resources.cpu_milli,
+                memory_mib=document.resources.memory_mib,
+                time_limit_seconds=document.time_limit_seconds,
+                network=document.network,
                 resume=one.attempt > 1,
-                simulation=simulation_of(spec),
+                simulation=simulation_of(document),
             )
             for one in replicas
         }
 
 
-def read_spec(row: AnyRow) -> TrainingSpec:
-    document = upgrade(row.spec, row.spec_version)
-    # What it needs was made definite at submission; which flavor that came from decides nothing now.
-    return TrainingSpec.model_validate(
-        {name: document[name] for name in TrainingSpec.model_fields if name in document} | {"flavor": None},
-        context=STORED,
-    )
-
-
-def command_line(spec: TrainingSpec) -> tuple[str, ...]:
+def command_line(document: TrainingDocument) -> tuple[str, ...]:
     """The whole command: with interpreter, parameters and launcher."""
-    first, *rest = spec.command
+    first, *rest = document.command
     if first.endswith(".py"):
         line = ["python3", first, *rest]
-    elif first == "python" and spec.runtime is None:
+    elif first == "python" and document.runtime is None:
         line = ["python3", *rest]  # what the system calls its Python; an environment has both names
     else:
         line = [first, *rest]
-    for name, value in spec.parameters.items():
-        line += [f"--{name}", str(value).lower() if isinstance(value, bool) else str(value)]
-    return (*LAUNCHER, *line) if spec.launch == "torchrun" else tuple(line)
+    for name, value in document.parameters.items():
+        line += [f"--{name}", value]
+    return (*LAUNCHER, *line) if document.launch == "torchrun" else tuple(line)
 
 
-def environment(spec: TrainingSpec, workload_id: str) -> dict[str, str]:
+def environment(document: TrainingDocument, workload_id: str) -> dict[str, str]:
     """What is the same for all replicas."""
-    processes = processes_of(spec)
-    return spec.environment | {
+    processes = processes_of(document)
+    return dict(document.environment) | {
         "CORRAL_WORKLOAD": workload_id,
-        "CORRAL_NAME": spec.name,
-        "CORRAL_REPLICAS": str(spec.replicas),
-        "WORLD_SIZE": str(spec.replicas * processes),
+        "CORRAL_NAME": document.name,
+        "CORRAL_REPLICAS": str(document.replicas),
+        "WORLD_SIZE": str(document.replicas * processes),
         "LOCAL_WORLD_SIZE": str(processes),
     }
 
 
-def own_environment(spec: TrainingSpec, number: int, attempt: int) -> dict[str, str]:
+def own_environment(document: TrainingDocument, number: int, attempt: int) -> dict[str, str]:
     """Who a replica is. Ranks are those of its first process; the launcher gives the others theirs."""
     return {
         "CORRAL_ATTEMPT": str(attempt),
         "CORRAL_REPLICA": str(number),
         "NODE_RANK": str(number),
-        "RANK": str(number * processes_of(spec)),
+        "RANK": str(number * processes_of(document)),
         "LOCAL_RANK": "0",
     }
 
 
-def processes_of(spec: TrainingSpec) -> int:
+def processes_of(document: TrainingDocument) -> int:
     """How many processes of the command a replica has."""
-    if spec.launch == "plain" or spec.resources is None or spec.resources.gpu is None:
+    if document.launch == "plain" or document.resources.gpu is None:
         return 1
-    return spec.resources.gpu.count
+    return document.resources.gpu.count

@@ -1,21 +1,19 @@
 """What work arrived lately in a zone, for placement, which leaves room for what usually arrives."""
 
-import json
 from collections import Counter
 
 import structlog
 from sqlalchemy import select
 
-from corral.core.workloads import Request
 from corral.scheduling.live.arrivals import Arrived
-from corral.store.database import AnyRow, Transaction
+from corral.store.database import Transaction
 from corral.store.piecewise import read_piecewise
-from corral.workloads.spec import Resources
+from corral.workloads.documents import DamagedDocumentError, Document, ResourceRequest, StoredDocument
 from corral.workloads.states import OVER
 from corral.workloads.tables import workload
 
-Asked = tuple[str, tuple[str, ...]]
-"""What one replica asks for, as a document, and the pools that may take it."""
+Asked = tuple[ResourceRequest, tuple[str, ...]]
+"""What one replica asks for, and the pools that may take it."""
 
 log = structlog.get_logger(__name__)
 
@@ -32,31 +30,25 @@ def newest_arrivals(transaction: Transaction, zone_id: str, most: int) -> tuple[
     rows, failed = read_piecewise(
         ids,
         lambda some: transaction.rows(
-            select(c.id, c.spec, c.state).where(c.zone_id == zone_id, c.id.between(some[-1], some[0]))
+            select(c.id, c.spec, c.spec_version, c.state).where(
+                c.zone_id == zone_id, c.id.between(some[-1], some[0])
+            )
         ),
     )
     came, over = Counter[Asked](), Counter[Asked]()
-    requests: dict[str, Request] = {}
     for row in rows:
         try:
-            asked, replicas = _asked(row, requests)
-        except Exception as error:  # noqa: BLE001 (what is wrong with it is its own)
+            document = StoredDocument(row.spec, row.spec_version).read(Document)
+        except DamagedDocumentError as error:
             failed[row.id] = error
             continue
-        came[asked] += replicas
+        asked = document.resources, document.pool_ids
+        came[asked] += document.replicas
         if row.state in OVER:
-            over[asked] += replicas
+            over[asked] += document.replicas
     for name in failed:
         log.warning("a workload is left out of what usually arrives: it cannot be read", workload=name)
     return tuple(
-        Arrived(requests[resources], count, over[resources, pools], pools)
-        for (resources, pools), count in sorted(came.items())
+        Arrived(asked[0].request(), count, over[asked], asked[1])
+        for asked, count in sorted(came.items(), key=repr)
     )
-
-
-def _asked(row: AnyRow, requests: dict[str, Request]) -> tuple[Asked, int]:
-    """What is asked for alike is understood once."""
-    resources = json.dumps(row.spec["resources"], sort_keys=True)
-    if resources not in requests:
-        requests[resources] = Resources.model_validate_json(resources).request()
-    return (resources, tuple(map(str, row.spec["pool_ids"]))), int(row.spec["replicas"])

@@ -3,13 +3,13 @@
 Work that runs or waits already is never measured again: a cap that is lowered holds for new work.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from sqlalchemy import select
 
 from corral.core.refusals import FieldError, Invalid
 from corral.store.database import Transaction
+from corral.workloads.documents import Document
 from corral.workloads.spec import WorkSpec
 from corral.zones.rules import Caps
 from corral.zones.tables import pool
@@ -32,12 +32,12 @@ def pools_that_allow(
     return pool_ids if len(allowing) == len(usable) else allowing
 
 
-def left_out_for_caps(transaction: Transaction, document: Mapping[str, Any], zone_id: str) -> list[str]:
+def left_out_for_caps(transaction: Transaction, document: Document, zone_id: str) -> list[str]:
     """Of definite work: which of the pools that it named, or of all, it may not use, and why."""
-    if not document["pool_ids"]:
+    if not document.pool_ids:
         return []
-    named = set(document.get("pools") or ())
-    asked = Caps(document["grace_seconds"], document["retries"], document["replicas"])
+    named = set(document.pools)
+    asked = Caps(document.grace_seconds, document.retries, document.replicas)
     columns = pool.c.name, pool.c.most_grace_seconds, pool.c.most_retries, pool.c.most_replicas
     rows = transaction.rows(
         select(pool.c.id, *columns).where(pool.c.zone_id == zone_id).order_by(pool.c.name)
@@ -45,7 +45,7 @@ def left_out_for_caps(transaction: Transaction, document: Mapping[str, Any], zon
     return [
         f"The pool {name} is not used: it allows at most {_most(Caps(*caps), exceeded)}."
         for pool_id, name, *caps in rows
-        if pool_id not in document["pool_ids"]
+        if pool_id not in document.pool_ids
         and (not named or {pool_id, name} & named)
         and (exceeded := Caps(*caps).exceeded(asked))
     ]

@@ -5,7 +5,6 @@ for (`home_of`): nobody pretends to be a person, and the audit log says that it 
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import func, insert, select
 
@@ -17,9 +16,12 @@ from corral.core.refusals import Conflict, Forbidden, Invalid
 from corral.identity.lookups import Organisation, find_node, node_by_id
 from corral.identity.tables import membership, organisation
 from corral.queues.service import ensure_queue
-from corral.store.database import AnyRow, Transaction
+from corral.store.database import Transaction
+from corral.store.schema import JsonObject
+from corral.workloads.documents import VERSION, Document, StoredDocument
 from corral.workloads.reasons import StateCause, StateReason
-from corral.workloads.spec import VERSION, WorkSpec
+from corral.workloads.rows import WorkloadRow, workload_row
+from corral.workloads.spec import WorkSpec
 from corral.workloads.states import OVER, State, Wanted
 from corral.workloads.steps import tell
 from corral.workloads.tables import workload
@@ -56,7 +58,7 @@ def create(
     by: Caller,
     home: Home,
     kind: str,
-    document: dict[str, Any],
+    document: StoredDocument,
     chosen: ZoneChoice,
     *,
     parent_id: str | None = None,
@@ -65,22 +67,23 @@ def create(
     if parent_id is not None:
         _require_live_parent(transaction, home, parent_id)
     _refuse_too_many(transaction, home.owner_id)
-    document = document | {"zone_reason": chosen.reason.value}
+    content = document.content | {"zone_reason": chosen.reason.value}
+    resolved = StoredDocument(content).read(Document)
     because = StateReason(StateCause.SUBMITTED)
     row = transaction.first(
         insert(workload)
         .values(
             id=new_id(Kind.WORKLOAD, transaction.now),
             kind=kind,
-            name=document["name"],
+            name=resolved.name,
             organisation_id=home.organisation.id,
             user_id=home.owner_id,
             parent_id=parent_id,
             zone_id=chosen.zone.id,
             queue_id=ensure_queue(transaction, home.organisation.id, home.owner_id),
-            spec=document,
+            spec=content,
             spec_version=VERSION,
-            priority=document["priority"],
+            priority=resolved.priority,
             state=State.QUEUED,
             wanted=Wanted.RUN,
             because=because.as_dict(),
@@ -96,10 +99,11 @@ def create(
         .returning(*workload.c)
     )
     assert row is not None
-    tell(transaction, [(row, because)])
-    subject = Subject("workload", row.id, row.name, home.organisation.path)
-    record(transaction, by, "workload.create", subject, after=_audited(row, by))
-    return str(row.id)
+    new = workload_row(row)
+    tell(transaction, [(new, because)])
+    subject = Subject("workload", new.id, new.name, home.organisation.path)
+    record(transaction, by, "workload.create", subject, after=_audited(new, content, by))
+    return new.id
 
 
 def _organisation(transaction: Transaction, caller: Caller, organisation_id: str | None) -> Organisation:
@@ -145,10 +149,10 @@ def _refuse_too_many(transaction: Transaction, owner_id: str) -> None:
         )
 
 
-def _audited(row: AnyRow, by: Caller) -> dict[str, Any]:
+def _audited(row: WorkloadRow, content: JsonObject, by: Caller) -> JsonObject:
     """What was asked for, not what it was given to work on; and for whom, where somebody else asked."""
     kept = ("name", "kind", "flavor", "resources", "replicas", "priority", "preemptible", "command")
-    told = {name: row.spec[name] for name in kept if name in row.spec}
+    told = {name: content[name] for name in kept if name in content}
     if row.parent_id is not None:
         told["parent_id"] = row.parent_id
     return told if by.user_id == row.user_id else told | {"user_id": row.user_id}

@@ -8,6 +8,7 @@ from corral.queues.service import find_queue
 from corral.store.database import Transaction
 from corral.store.schema import Instant
 from corral.workloads import service
+from corral.workloads.documents import DamagedDocumentError, Document, StoredDocument
 from corral.workloads.states import OVER
 from corral.workloads.tables import departure, workload
 from corral.zones.tables import zone
@@ -19,11 +20,18 @@ class WorkOfPools:
     """Work that is not over and may go to the pool by its name."""
 
     def in_the_way(self, transaction: Transaction, zone_id: str, pool_id: str) -> Mapping[str, int]:
-        specs = transaction.rows(select(workload.c.spec).where(workload.c.zone_id == zone_id, _LIVE))
-        count = sum(pool_id in spec["pool_ids"] for (spec,) in specs)
+        stored = select(workload.c.spec, workload.c.spec_version).where(workload.c.zone_id == zone_id, _LIVE)
+        count = sum(_names(StoredDocument(*row), pool_id) for row in transaction.rows(stored))
         return {"workloads that name it and are not over": count} if count else {}
 
     def delete(self, transaction: Transaction, pool_id: str) -> None: ...
+
+
+def _names(stored: StoredDocument, pool_id: str) -> bool:
+    try:
+        return pool_id in stored.read(Document).pool_ids
+    except DamagedDocumentError:
+        return False  # it is never placed anywhere
 
 
 class WorkOfPeople:

@@ -16,6 +16,7 @@ from sqlalchemy import Select, select
 from corral.store.database import AnyRow, Transaction
 from corral.store.piecewise import read_piecewise
 from corral.store.schema import any_of
+from corral.workloads.documents import Document, StoredDocument
 from corral.workloads.reasons import StateCause, StateReason
 from corral.workloads.states import OVER
 from corral.workloads.tables import attempt, workload
@@ -97,12 +98,12 @@ def _in_order(rows: Collection[AnyRow]) -> tuple[WorkEnd, ...]:
 def _end(row: AnyRow) -> WorkEnd | None:
     if row.because is None or not _is_by_itself(row):
         return None
-    limit = row.spec["time_limit_seconds"]
+    document = StoredDocument(row.spec, row.spec_version).read(Document)
     return WorkEnd(
         row.queue_id,
         int(row.closed_at.timestamp()),
         max(1, int((row.closed_at - row.opened_at).total_seconds())),
-        None if limit is None else int(limit),
+        document.time_limit_seconds,
     )
 
 
@@ -113,7 +114,7 @@ def _is_by_itself(row: AnyRow) -> bool:
 _w, _a = workload.c, attempt.c
 _IS_LAST = (_a.workload_id == _w.id) & (_a.number == _w.attempt)
 _LAST_ATTEMPTS: Select[Any] = (
-    select(_w.id, _w.queue_id, _w.spec, _a.opened_at, _a.closed_at, _a.because)
+    select(_w.id, _w.queue_id, _w.spec, _w.spec_version, _a.opened_at, _a.closed_at, _a.because)
     .join(attempt, _IS_LAST)
     .where(_a.closed_at.is_not(None))
 )

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy import select
 
 from corral.core.refusals import Conflict
-from corral.store.database import AnyRow, Transaction
+from corral.store.database import Transaction
 from corral.workloads.models import Action
 from corral.workloads.records import Loaded, loaded_from
+from corral.workloads.rows import WorkloadRow, workload_row
 from corral.workloads.states import OVER, State, Wanted
 from corral.workloads.tables import workload
-from corral.workloads.visibility import ROWS
 
 _MOST_AT_ONCE = 500
 
@@ -21,11 +21,12 @@ _MOST_AT_ONCE = 500
 def descendants(transaction: Transaction, workload_ids: Iterable[str]) -> dict[str, list[Loaded]]:
     """Children of each, and theirs, that are not deleted; without those that have none."""
     root_of = {one: one for one in workload_ids}
-    found: dict[str, list[AnyRow]] = {}
+    found: dict[str, list[WorkloadRow]] = {}
     level = list(root_of)
     while level:
         rows = _children(transaction, level)
         for row in rows:
+            assert row.parent_id is not None, "children were asked for"
             root_of[row.id] = root_of[row.parent_id]
             found.setdefault(root_of[row.id], []).append(row)
         level = [row.id for row in rows]
@@ -59,26 +60,27 @@ def check_delete(family: Iterable[Loaded]) -> None:
         )
 
 
-def check_resume(child: AnyRow, parents: Mapping[str, AnyRow]) -> None:
+def check_resume(child: WorkloadRow, parents: Mapping[str, WorkloadRow]) -> None:
     """A child goes on with its parent, not without it."""
-    parent = parents.get(child.parent_id)
+    parent = None if child.parent_id is None else parents.get(child.parent_id)
     if parent is not None and (parent.wanted != Wanted.RUN or parent.state in OVER):
         raise Conflict(f"Its parent {parent.name} is {parent.state}.", f"Resume the parent, {parent.id}.")
 
 
-def parents_of(transaction: Transaction, children: Iterable[AnyRow]) -> dict[str, AnyRow]:
+def parents_of(transaction: Transaction, children: Iterable[WorkloadRow]) -> dict[str, WorkloadRow]:
     ids = sorted({row.parent_id for row in children if row.parent_id is not None})
-    rows: dict[str, AnyRow] = {}
+    rows: dict[str, WorkloadRow] = {}
     for start in range(0, len(ids), _MOST_AT_ONCE):
         some = workload.c.id.in_(ids[start : start + _MOST_AT_ONCE])
-        rows |= {row.id: row for row in transaction.rows(select(workload).where(some))}
+        rows |= {row.id: workload_row(row) for row in transaction.rows(select(workload).where(some))}
     return rows
 
 
-def _children(transaction: Transaction, parent_ids: list[str]) -> list[AnyRow]:
-    found: list[AnyRow] = []
+def _children(transaction: Transaction, parent_ids: list[str]) -> list[WorkloadRow]:
+    found: list[WorkloadRow] = []
     for start in range(0, len(parent_ids), _MOST_AT_ONCE):
         some = workload.c.parent_id.in_(parent_ids[start : start + _MOST_AT_ONCE])
         live = workload.c.state != State.DELETED
-        found += transaction.rows(ROWS.where(some, live).order_by(workload.c.id))
+        rows = transaction.rows(select(workload).where(some, live).order_by(workload.c.id))
+        found += map(workload_row, rows)
     return found

@@ -31,7 +31,9 @@ class Names:
         queues: Collection[str],
         pools: Collection[str] = (),
     ) -> None:
-        self._workloads = {one: row.name for one, row in find_many(transaction, caller, workloads).items()}
+        self._workloads = {
+            one: found.row.name for one, found in find_many(transaction, caller, workloads).items()
+        }
         self._queues = _queues(transaction, queues) if queues else {}
         self._pools = _pools(transaction, pools) if pools else {}
 

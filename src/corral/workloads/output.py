@@ -19,6 +19,7 @@ from corral.core.runs import RunId
 from corral.engines.interface import Engine
 from corral.store.database import Database, Transaction
 from corral.workloads import visibility
+from corral.workloads.documents import Document
 from corral.workloads.machine import Phase
 from corral.workloads.masker import Masker, part_limit
 from corral.workloads.masking import masked, reach, unfinished_character, unfinished_secret
@@ -69,11 +70,10 @@ def find_place(
     number: int,
 ) -> Place:
     """Where the output of a replica is; of the last attempt without a number for it."""
-    row = visibility.find(transaction, caller, workload_id)
-    if number >= row.spec["replicas"]:
-        raise NotFound(
-            f"It has no replica {number}.", f"Its replicas are 0 to {row.spec['replicas'] - 1}; choose one."
-        )
+    row = visibility.find(transaction, caller, workload_id).row
+    replicas = row.stored.read(Document).replicas
+    if number >= replicas:
+        raise NotFound(f"It has no replica {number}.", f"Its replicas are 0 to {replicas - 1}; choose one.")
     over = row.state in OVER
     chosen = row.attempt if attempt is None else attempt
     if chosen > row.attempt and over:

@@ -75,8 +75,8 @@ class _Download(WatchedStream):
 
 
 async def _engine(database: Database, caller: Caller, zones: Zones, workload_id: str) -> Engine:
-    row = await database.read(visibility.find, caller, workload_id)
-    return await zones.engine(row.zone_id)
+    found = await database.read(visibility.find, caller, workload_id)
+    return await zones.engine(found.row.zone_id)
 
 
 Attempt = Annotated[

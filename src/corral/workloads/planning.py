@@ -71,8 +71,8 @@ class Planning:
 
     async def explain(self, caller: Caller, workload_id: str) -> Verdict:
         """Why a workload waits."""
-        row = await self.database.read(visibility.find, caller, workload_id)
-        prober = await self.zones.prober(row.zone_id)
+        found = await self.database.read(visibility.find, caller, workload_id)
+        prober = await self.zones.prober(found.row.zone_id)
         return await prober.explain(caller, workload_id)
 
     async def _offers(self, caller: Caller, spec: WorkSpec) -> list[Offer]:

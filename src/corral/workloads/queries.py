@@ -10,8 +10,9 @@ from corral.api.models import Search
 from corral.api.pages import Order, Page, page_of
 from corral.identity.lookups import in_subtrees
 from corral.identity.tables import organisation, user
-from corral.store.database import AnyRow, Transaction
+from corral.store.database import Transaction
 from corral.workloads import troubles
+from corral.workloads.documents import DamagedDocumentError, Document
 from corral.workloads.models import (
     AttemptView,
     Held,
@@ -23,10 +24,10 @@ from corral.workloads.models import (
     Workload,
     WorkloadDetail,
 )
-from corral.workloads.spec import Resources, upgrade
+from corral.workloads.spec import Resources
 from corral.workloads.states import WAITING, State
 from corral.workloads.tables import allocation, attempt, replica, transition, workload
-from corral.workloads.visibility import ROWS, find, may_change, visible
+from corral.workloads.visibility import ROWS, VisibleWorkload, find, may_change, visible, visible_workload
 from corral.workloads.waiting import not_planned, waiting
 from corral.zones.tables import node
 
@@ -61,7 +62,7 @@ def list_workloads(
         NEWEST,
         cursor,
         limit,
-        lambda rows: _views(transaction, caller, rows),
+        lambda rows: _views(transaction, caller, [visible_workload(row) for row in rows]),
     )
 
 
@@ -102,35 +103,35 @@ def _in_states(states: Sequence[State]) -> ColumnElement[bool]:
 
 
 def get_workload(transaction: Transaction, caller: Caller, workload_id: str) -> WorkloadDetail:
-    row = find(transaction, caller, workload_id)
-    (view,) = _views(transaction, caller, [row])
+    found = find(transaction, caller, workload_id)
+    (view,) = _views(transaction, caller, [found])
     return WorkloadDetail(
         **dict(view),
-        spec={} if view.damaged else upgrade(row.spec, row.spec_version),
+        spec={} if view.damaged else found.row.stored.upgraded(),
         transitions=_transitions(transaction, workload_id),
         attempts=_attempts(transaction, workload_id),
         troubles=troubles.view(transaction, workload_id),
-        may_change=may_change(caller, row),
+        may_change=may_change(caller, found),
     )
 
 
 def get_new(transaction: Transaction, caller: Caller, workload_id: str) -> WorkloadDetail:
     """Work of the caller's own that was submitted in this transaction: no plan has seen it, nothing ran."""
-    row = find(transaction, caller, workload_id)
+    found = find(transaction, caller, workload_id)
     return WorkloadDetail(
-        **dict(_view(row, [], not_planned(), on_simulated=False)),
-        spec=upgrade(row.spec, row.spec_version),
+        **dict(_view(found, [], not_planned(), on_simulated=False)),
+        spec=found.row.stored.upgraded(),
         transitions=_transitions(transaction, workload_id),
         attempts=[],
         troubles=[],
-        may_change=may_change(caller, row),
+        may_change=may_change(caller, found),
     )
 
 
-def _views(transaction: Transaction, caller: Caller, rows: Sequence[AnyRow]) -> list[Workload]:
+def _views(transaction: Transaction, caller: Caller, works: Sequence[VisibleWorkload]) -> list[Workload]:
     places: dict[str, list[str]] = {}
     simulated: set[str] = set()
-    ids = [row.id for row in rows]
+    ids = [one.row.id for one in works]
     for workload_id, name, is_simulated in transaction.rows(
         select(allocation.c.workload_id, allocation.c.node, node.c.simulated)
         .join(
@@ -143,25 +144,31 @@ def _views(transaction: Transaction, caller: Caller, rows: Sequence[AnyRow]) -> 
         places.setdefault(workload_id, []).append(name)
         if is_simulated:
             simulated.add(workload_id)
-    waits = waiting(transaction, caller, rows)
+    waits = waiting(transaction, caller, [one.row for one in works])
     return [
-        _readable_view(row, places.get(row.id, []), waits.get(row.id), on_simulated=row.id in simulated)
-        for row in rows
+        _readable_view(
+            one, places.get(one.row.id, []), waits.get(one.row.id), on_simulated=one.row.id in simulated
+        )
+        for one in works
     ]
 
 
-def _readable_view(row: AnyRow, nodes: list[str], waits: Waiting | None, *, on_simulated: bool) -> Workload:
+def _readable_view(
+    work: VisibleWorkload, nodes: list[str], waits: Waiting | None, *, on_simulated: bool
+) -> Workload:
     """One whose document is damaged is listed, too: it can be found, and deleted."""
     try:
-        return _view(row, nodes, waits, on_simulated=on_simulated)
+        return _view(work, nodes, waits, on_simulated=on_simulated)
+    except DamagedDocumentError as damage:
+        return _damaged_view(work, nodes, waits, str(damage))
     except (TypeError, ValueError, KeyError, AttributeError) as error:
-        return _damaged_view(row, nodes, waits, error)
+        return _damaged_view(work, nodes, waits, type(error).__name__)
 
 
-def _damaged_view(row: AnyRow, nodes: list[str], waits: Waiting | None, error: Exception) -> Workload:
-    said = _DAMAGED.format(error=type(error).__name__)
+def _damaged_view(work: VisibleWorkload, nodes: list[str], waits: Waiting | None, error: str) -> Workload:
+    said = _DAMAGED.format(error=error)
     return Workload(
-        **_facts(row, nodes, waits),
+        **_facts(work, nodes, waits),
         reason=Reason(why="damaged", sentence=said, facts={}),
         damaged=True,
         zone_reason=None,
@@ -173,22 +180,23 @@ def _damaged_view(row: AnyRow, nodes: list[str], waits: Waiting | None, error: E
     )
 
 
-def _view(row: AnyRow, nodes: list[str], waits: Waiting | None, *, on_simulated: bool) -> Workload:
-    spec = upgrade(row.spec, row.spec_version)
+def _view(work: VisibleWorkload, nodes: list[str], waits: Waiting | None, *, on_simulated: bool) -> Workload:
+    document = work.row.stored.read(Document)
     return Workload(
-        **_facts(row, nodes, waits),
-        reason=Reason.of(row.because),
-        zone_reason=row.spec.get("zone_reason"),
-        flavor=spec["flavor"],
-        resources=Resources.model_validate(spec["resources"]),
-        replicas=spec["replicas"],
-        preemptible=spec["preemptible"],
-        simulated=on_simulated and spec["resources"]["gpu"] is not None,
+        **_facts(work, nodes, waits),
+        reason=Reason.of(work.row.because),
+        zone_reason=document.zone_reason,
+        flavor=document.flavor,
+        resources=Resources.of(document.resources),
+        replicas=document.replicas,
+        preemptible=document.preemptible,
+        simulated=on_simulated and document.resources.gpu is not None,
     )
 
 
-def _facts(row: AnyRow, nodes: list[str], waits: Waiting | None) -> dict[str, Any]:
+def _facts(work: VisibleWorkload, nodes: list[str], waits: Waiting | None) -> dict[str, Any]:
     """What is known of a workload without its document."""
+    row = work.row
     return {
         "id": row.id,
         "kind": row.kind,
@@ -196,11 +204,11 @@ def _facts(row: AnyRow, nodes: list[str], waits: Waiting | None) -> dict[str, An
         "state": row.state,
         "wanted": row.wanted,
         "waits": waits,
-        "organisation": Someone(id=row.organisation_id, name=row.organisation_name),
-        "user": Someone(id=row.user_id, name=row.owner_name),
+        "organisation": Someone(id=row.organisation_id, name=work.organisation_name),
+        "user": Someone(id=row.user_id, name=work.owner_name),
         "parent_id": row.parent_id,
         "zone_id": row.zone_id,
-        "zone_name": row.zone_name,
+        "zone_name": work.zone_name,
         "queue_id": row.queue_id,
         "priority": row.priority,
         "attempt": row.attempt,

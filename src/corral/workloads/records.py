@@ -6,7 +6,7 @@ made from an older one is refused by whoever commits it.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,11 +14,13 @@ from sqlalchemy import bindparam, delete, insert, select
 
 from corral.core.devices import DeviceUse
 from corral.core.runs import RunId
-from corral.store.database import AnyRow, Transaction
+from corral.store.database import Transaction
 from corral.store.schema import JsonObject, any_of
+from corral.workloads.documents import DamagedDocumentError, Document
 from corral.workloads.machine import End as MemberEnd
 from corral.workloads.machine import Event, Fate, Life, Member, Phase, handle
 from corral.workloads.reasons import StateReason
+from corral.workloads.rows import WorkloadRow
 from corral.workloads.states import State, Wanted
 from corral.workloads.steps import CHANGE_MEMBER, read_rows, write_steps
 from corral.workloads.tables import allocation, attempt, replica, workload
@@ -26,10 +28,18 @@ from corral.workloads.tables import allocation, attempt, replica, workload
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A workload's row with its life."""
+    """A workload's row with its life, and what reading its document gave."""
 
-    row: AnyRow
+    row: WorkloadRow
     life: Life
+    read: Document | DamagedDocumentError
+
+    @property
+    def document(self) -> Document:
+        """Raises `DamagedDocumentError`: such work can be stopped and deleted, and nothing else."""
+        if isinstance(self.read, DamagedDocumentError):
+            raise self.read
+        return self.read
 
 
 def load(transaction: Transaction, workload_ids: Iterable[str]) -> dict[str, Loaded]:
@@ -37,11 +47,20 @@ def load(transaction: Transaction, workload_ids: Iterable[str]) -> dict[str, Loa
     return loaded_from(transaction, read_rows(transaction, workload_ids).values())
 
 
-def loaded_from(transaction: Transaction, rows: Iterable[AnyRow]) -> dict[str, Loaded]:
+def loaded_from(transaction: Transaction, rows: Iterable[WorkloadRow]) -> dict[str, Loaded]:
     """The lives of workloads whose rows are known."""
     known = {row.id: row for row in rows}
     members = _members(transaction, known) if known else {}
-    return {name: Loaded(row, life_of(row, members.get(name, ()))) for name, row in known.items()}
+    return {name: _loaded(row, members.get(name, ())) for name, row in known.items()}
+
+
+def _loaded(row: WorkloadRow, members: Sequence[Member]) -> Loaded:
+    try:
+        document = row.stored.read(Document)
+    except DamagedDocumentError as damage:
+        # It can be stopped and deleted; it is not tried again.
+        return Loaded(row, _life_of(row, members, retries=0), damage)
+    return Loaded(row, _life_of(row, members, document.retries), document)
 
 
 def ids_in_states(transaction: Transaction, zone_id: str, states: Iterable[State]) -> list[str]:
@@ -53,7 +72,7 @@ def ids_in_states(transaction: Transaction, zone_id: str, states: Iterable[State
     return [one for (one,) in ids]
 
 
-def life_of(row: AnyRow, members: Sequence[Member]) -> Life:
+def _life_of(row: WorkloadRow, members: Sequence[Member], retries: int) -> Life:
     return Life(
         state=State(row.state),
         wanted=Wanted(row.wanted),
@@ -61,17 +80,11 @@ def life_of(row: AnyRow, members: Sequence[Member]) -> Life:
         members=tuple(members),
         fate=None if row.fate is None else Fate(row.fate),
         fate_because=None if row.fate_because is None else StateReason.from_dict(row.fate_because),
-        retries=_retries(row.spec),
+        retries=retries,
         failures=row.failures,
         losses=row.losses,
         told=row.told,
     )
-
-
-def _retries(spec: Any) -> int:
-    """Work whose document is damaged can be stopped and deleted; it is not tried again."""
-    retries = spec.get("retries") if isinstance(spec, dict) else None
-    return retries if isinstance(retries, int) else 0
 
 
 def apply(transaction: Transaction, loaded: Loaded, event: Event) -> Loaded:
@@ -90,7 +103,7 @@ def apply_all(transaction: Transaction, events: Sequence[tuple[Loaded, Event]]) 
     return [
         loaded
         if step.life == loaded.life
-        else Loaded(rows[loaded.row.id], replace(step.life, pause_seconds=0))
+        else Loaded(rows[loaded.row.id], replace(step.life, pause_seconds=0), loaded.read)
         for loaded, step in steps
     ]
 
@@ -176,10 +189,6 @@ def use_as_dict(use: DeviceUse) -> dict[str, Any]:
         "start": use.start,
     }
     return {name: value for name, value in told.items() if value is not None}
-
-
-def use_from_dict(stored: Mapping[str, Any]) -> DeviceUse:
-    return DeviceUse(**stored)
 
 
 def _members(transaction: Transaction, workload_ids: Iterable[str]) -> dict[str, list[Member]]:

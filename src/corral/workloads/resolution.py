@@ -1,7 +1,5 @@
 """What new work asks for, made definite: everything that later decisions need, and no default left open."""
 
-from typing import Any
-
 from sqlalchemy import select
 
 from corral.core.refusals import Invalid
@@ -12,12 +10,13 @@ from corral.queues.service import may_use_numbers
 from corral.store.database import Transaction
 from corral.workloads.caps import pools_that_allow
 from corral.workloads.creation import Home
+from corral.workloads.documents import VERSION, StoredDocument
 from corral.workloads.spec import Gpu, Resources, WorkSpec
 from corral.zones.rules import SLICE_STRENGTH, takes_slices
 from corral.zones.tables import pool
 
 
-def resolve(transaction: Transaction, home: Home, spec: WorkSpec, zone_id: str) -> dict[str, Any]:
+def resolve(transaction: Transaction, home: Home, spec: WorkSpec, zone_id: str) -> StoredDocument:
     """The document with everything in it that later decisions need: no default is looked up again."""
     resources, flavor = _resources(transaction, home, spec)
     pool_ids = pools_that_allow(transaction, spec, zone_id, _pool_ids(transaction, spec, zone_id))
@@ -28,13 +27,16 @@ def resolve(transaction: Transaction, home: Home, spec: WorkSpec, zone_id: str) 
         raise Invalid.field(
             "body.priority", f"Your own priority is {own}.", f"Ask for {own} or less, or leave it out."
         )
-    return spec.model_dump(mode="json") | {
+    resolved = {
+        "version": VERSION,
         "organisation_id": home.organisation.id,
         "flavor": flavor,
         "resources": resources.model_dump(mode="json"),
         "priority": spec.priority or own,
         "pool_ids": pool_ids,
+        "zone_reason": None,  # known to whoever chose the zone
     }
+    return StoredDocument(spec.model_dump(mode="json") | resolved)
 
 
 def _resources(transaction: Transaction, home: Home, spec: WorkSpec) -> tuple[Resources, str | None]:

@@ -1,6 +1,7 @@
 """What people do with workloads: stop, suspend, resume, delete. It reaches the children of each."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sqlalchemy import bindparam, select, update
 
@@ -8,12 +9,13 @@ from corral.api.callers import SYSTEM, Caller
 from corral.audit.record import Subject, record_all
 from corral.core.refusals import Conflict, Refusal
 from corral.identity.tables import organisation
-from corral.store.database import AnyRow, Transaction
+from corral.store.database import Transaction
 from corral.workloads import families, visibility
 from corral.workloads.machine import Asked
 from corral.workloads.models import Acted, Action, Refused
 from corral.workloads.reasons import StateCause, StateReason
 from corral.workloads.records import Loaded, apply_all, load, loaded_from
+from corral.workloads.rows import WorkloadRow
 from corral.workloads.states import OVER, State, Wanted
 from corral.workloads.steps import read_rows, tell
 from corral.workloads.tables import workload
@@ -21,7 +23,8 @@ from corral.workloads.tables import workload
 
 def act(transaction: Transaction, caller: Caller, action: Action, workload_ids: list[str]) -> Acted:
     """The same action on each, written down together; one that is refused does not hold up the others."""
-    rows = visibility.find_many(transaction, caller, workload_ids)
+    found = visibility.find_many(transaction, caller, workload_ids)
+    rows = {workload_id: one.row for workload_id, one in found.items()}
     loaded = loaded_from(transaction, rows.values())
     children = families.descendants(transaction, rows)
     parents = families.parents_of(transaction, rows.values()) if action == "resume" else {}
@@ -32,7 +35,7 @@ def act(transaction: Transaction, caller: Caller, action: Action, workload_ids: 
         try:
             if workload_id not in rows:
                 raise visibility.missing(workload_id)
-            visibility.require_change(caller, rows[workload_id])
+            visibility.require_change(caller, found[workload_id])
             _check(action, loaded[workload_id].life.state)
             if action == "delete":
                 families.check_delete(family)
@@ -45,7 +48,8 @@ def act(transaction: Transaction, caller: Caller, action: Action, workload_ids: 
     before = list(allowed.values())
     after = _acted(transaction, caller, action, before)
     changed = [(one, now) for one, now in zip(before, after, strict=True) if now.row is not one.row]
-    _record(transaction, caller, action, changed, lambda row: str(row.path))
+    paths = {one.row.organisation_id: one.path for one in found.values()}  # children are in their parent's
+    _record(transaction, caller, action, changed, lambda row: paths[row.organisation_id])
     ids = {one.row.id for one, _ in changed}
     return Acted(
         changed=[one.row.id for one, _ in changed],
@@ -57,8 +61,7 @@ def act(transaction: Transaction, caller: Caller, action: Action, workload_ids: 
 def act_on_one(transaction: Transaction, caller: Caller, action: Action, workload_id: str) -> None:
     acted = act(transaction, caller, action, [workload_id])
     for refusal in acted.refused:
-        row = visibility.find(transaction, caller, workload_id)
-        visibility.require_change(caller, row)
+        visibility.require_change(caller, visibility.find(transaction, caller, workload_id))
         raise Conflict(refusal.detail, refusal.remedy)
 
 
@@ -93,7 +96,7 @@ def _delete(transaction: Transaction, caller: Caller, on: Sequence[Loaded]) -> S
         transaction.run(_GO, [{"id_": workload_id, **values} for workload_id in going])
     rows = read_rows(transaction, going)
     tell(transaction, [(row, because) for row in rows.values()])
-    return [Loaded(rows[one.row.id], one.life) if one.row.id in rows else one for one in on]
+    return [replace(one, row=rows[one.row.id]) if one.row.id in rows else one for one in on]
 
 
 def remove(transaction: Transaction, caller: Caller, workload_id: str) -> None:
@@ -123,7 +126,7 @@ def _record(
     caller: Caller,
     action: Action,
     changed: Sequence[tuple[Loaded, Loaded]],
-    path_of: Callable[[AnyRow], str],
+    path_of: Callable[[WorkloadRow], str],
 ) -> None:
     """One entry of the audit log for each, with its state before and after."""
     subjects = [
@@ -143,5 +146,5 @@ _AUDITED: dict[Action, str] = {
 _GO = update(workload).where(workload.c.id == bindparam("id_")).values(revision=workload.c.revision + 1)
 
 
-def _subject(row: AnyRow, path: str) -> Subject:
+def _subject(row: WorkloadRow, path: str) -> Subject:
     return Subject("workload", row.id, row.name, path)

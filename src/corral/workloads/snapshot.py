@@ -7,17 +7,17 @@ one with a live attempt holds what its allocations say, and is leaving where its
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import cast
 
 from sqlalchemy import select
 
 from corral.core.runs import ReplicaId
 from corral.core.workloads import Replica, ReplicaGroup, ReplicaState, Workload
-from corral.store.database import AnyRow, Transaction
+from corral.store.database import Transaction
 from corral.store.piecewise import read_piecewise
+from corral.workloads.documents import Document
 from corral.workloads.machine import Life, may_start
-from corral.workloads.records import Loaded, load, use_from_dict
-from corral.workloads.spec import Resources
+from corral.workloads.records import Loaded, load
+from corral.workloads.rows import AllocationRow
 from corral.workloads.states import LEAVING, OVER, PRESENT, UNPLACED, State, Wanted
 from corral.workloads.tables import allocation, workload
 
@@ -56,7 +56,7 @@ def some(transaction: Transaction, workload_ids: Collection[str]) -> Seen:
     loaded, failed = _loaded(transaction, workload_ids)
     held, unread = read_piecewise(list(loaded), lambda ids: _allocations(transaction, ids))
     failed |= unread
-    by_workload: dict[str, list[AnyRow]] = {}
+    by_workload: dict[str, list[AllocationRow]] = {}
     for row in held:
         by_workload.setdefault(row.workload_id, []).append(row)
     values: dict[str, Workload] = {}
@@ -109,44 +109,59 @@ def _of_concern(transaction: Transaction, failed: dict[str, Exception]) -> dict[
 def _changes_at(loaded: Loaded, now: datetime) -> datetime | None:
     row, state = loaded.row, loaded.life.state
     if state in UNPLACED and row.not_before is not None and row.not_before > now:
-        return cast("datetime", row.not_before)
+        return row.not_before
     if state in LEAVING and row.leaving_since is not None:
-        grace = timedelta(seconds=row.spec["grace_seconds"] + OVERDUE_SECONDS + 1)
-        return cast("datetime", row.leaving_since + grace)
+        return row.leaving_since + _grace(loaded) + timedelta(seconds=1)
     return None
 
 
-def as_workload(loaded: Loaded, held: Iterable[AnyRow], now: datetime) -> Workload | None:
+def as_workload(loaded: Loaded, held: Iterable[AllocationRow], now: datetime) -> Workload | None:
     """None for one that neither waits for a place nor holds one nor is infeasible."""
     row, life = loaded.row, loaded.life
-    if life.state in PRESENT:
-        replicas = _placed(row, held, now, is_leaving=life.state in LEAVING)
+    is_present = life.state in PRESENT
+    if is_present:
+        replicas = _placed(loaded, held, now)
         if not replicas:
             return None
     elif _may_wait(life) and (row.not_before is None or row.not_before <= now):
-        replicas = tuple(Replica(str(ReplicaId(row.id, each))) for each in range(row.spec["replicas"]))
-        if not replicas:
-            raise ValueError("it asks for no replicas")
+        replicas = pending_replicas(row.id, loaded.document)
     else:
         return None
-    resources = Resources.model_validate(row.spec["resources"])
+    times = Times(row.created_at, row.waiting_since, row.started_at if is_present else None)
+    return scheduled(row.id, row.queue_id, loaded.document, replicas, times)
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    created_at: datetime
+    waiting_since: datetime | None = None
+    running_since: datetime | None = None
+
+
+def pending_replicas(workload_id: str, document: Document) -> tuple[Replica, ...]:
+    return tuple(Replica(str(ReplicaId(workload_id, number))) for number in range(document.replicas))
+
+
+def scheduled(
+    workload_id: str, queue_id: str, document: Document, replicas: tuple[Replica, ...], times: Times
+) -> Workload:
+    """A workload as the scheduler sees it, whether it is planned or only probed."""
     group = ReplicaGroup(
-        GROUP, None, resources.request(), replicas, preemptible=bool(row.spec["preemptible"])
+        GROUP, None, document.resources.request(), replicas, preemptible=document.preemptible
     )
-    limit = row.spec["time_limit_seconds"]
     return Workload(
-        name=row.id,
-        queue=row.queue_id,
+        name=workload_id,
+        queue=queue_id,
         groups=(group,),
-        priority=row.priority,
-        created=_seconds(row.created_at),
-        pools=tuple(row.spec["pool_ids"]),
-        running_since=_seconds(row.started_at) if life.state in PRESENT else None,
-        waiting_since=_seconds(row.waiting_since),
+        priority=document.priority,
+        created=_seconds(times.created_at),
+        pools=document.pool_ids,
+        running_since=None if times.running_since is None else _seconds(times.running_since),
+        waiting_since=None if times.waiting_since is None else _seconds(times.waiting_since),
         # A gang on this engine ends as one: what is left of it while it ends is no stale gang.
         stale_grace_seconds=None,
         restart_together=True,
-        runtime_limit_seconds=limit,
+        runtime_limit_seconds=document.time_limit_seconds,
     )
 
 
@@ -154,30 +169,29 @@ def _may_wait(life: Life) -> bool:
     return may_start(life) or (life.state is State.INFEASIBLE and life.wanted is Wanted.RUN)
 
 
-def _placed(row: AnyRow, held: Iterable[AnyRow], now: datetime, *, is_leaving: bool) -> tuple[Replica, ...]:
+def _placed(loaded: Loaded, held: Iterable[AllocationRow], now: datetime) -> tuple[Replica, ...]:
     state = ReplicaState.RUNNING
-    if is_leaving:
-        since = row.leaving_since or now
-        overdue = since + timedelta(seconds=row.spec["grace_seconds"] + OVERDUE_SECONDS)
+    if loaded.life.state in LEAVING:
+        overdue = (loaded.row.leaving_since or now) + _grace(loaded)
         state = ReplicaState.STUCK if now > overdue else ReplicaState.RELEASING
     return tuple(
-        Replica(
-            str(ReplicaId(row.id, one.replica)),
-            state,
-            one.node,
-            tuple(use_from_dict(use) for use in one.devices),
-        )
-        for one in held
+        Replica(str(ReplicaId(one.workload_id, one.replica)), state, one.node, one.uses) for one in held
     )
 
 
-def _allocations(transaction: Transaction, workload_ids: Sequence[str]) -> Iterable[AnyRow]:
+def _grace(loaded: Loaded) -> timedelta:
+    return timedelta(seconds=loaded.document.grace_seconds + OVERDUE_SECONDS)
+
+
+def _allocations(transaction: Transaction, workload_ids: Sequence[str]) -> Iterable[AllocationRow]:
     for start in range(0, len(workload_ids), _MOST_AT_ONCE):
-        yield from transaction.rows(
+        some = workload_ids[start : start + _MOST_AT_ONCE]
+        rows = transaction.rows(
             select(allocation)
-            .where(allocation.c.workload_id.in_(workload_ids[start : start + _MOST_AT_ONCE]))
+            .where(allocation.c.workload_id.in_(some))
             .order_by(allocation.c.workload_id, allocation.c.replica)
         )
+        yield from map(AllocationRow._make, rows)
 
 
 def _seconds(at: datetime) -> int:

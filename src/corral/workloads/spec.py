@@ -1,10 +1,9 @@
 """What every kind of workload says about itself: what it needs, how many, how important, for how long.
 
-The document carries its version. The functions in `_UPGRADES` upgrade a stored document of an older version,
-one version at a time, when it is read; it is never rewritten.
+This is what people write. `documents` has what is made of it, which is stored.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, Self
 
@@ -20,11 +19,8 @@ from pydantic_core import CoreSchema
 
 from corral.api.models import Id, Input, storable, visible
 from corral.core import quantities
-from corral.core.workloads import DeviceRequest, Request
+from corral.workloads.documents import LARGEST, ResourceRequest
 from corral.zones.rules import LONGEST_GRACE_SECONDS, MOST_REPLICAS, MOST_RETRIES, USUAL_GRACE_SECONDS
-
-VERSION = 1
-LARGEST = 2**31 - 1
 
 
 def _from_text(parse: Callable[[str], int]) -> BeforeValidator:
@@ -153,14 +149,13 @@ class Resources(Input):
         known = {_SHORT[name]: getattr(found, name) for name in _SHORT if getattr(found, name) is not None}
         return {name: one for name, one in value.items() if name not in _SHORT} | known
 
-    def request(self) -> Request:
-        gpu = self.gpu
-        if gpu is None:
-            return Request(self.cpu_milli, self.memory_mib)
-        devices = DeviceRequest(
-            gpu.count, gpu.memory_mib, gpu.fraction_milli, gpu.compute_percent, tuple(gpu.models), gpu.profile
-        )
-        return Request(self.cpu_milli, self.memory_mib, devices)
+    @classmethod
+    def of(cls, request: ResourceRequest) -> "Resources":
+        """As it is shown; it was checked when it was stored."""
+        gpu = None
+        if request.gpu is not None:
+            gpu = Gpu.model_construct(**asdict(request.gpu) | {"models": list(request.gpu.models)})
+        return cls.model_construct(cpu_milli=request.cpu_milli, memory_mib=request.memory_mib, gpu=gpu)
 
 
 class SimulatedUsage(Input):
@@ -183,7 +178,7 @@ class Simulation(Input):
 class WorkSpec(Input):
     """The part of a document that all kinds share."""
 
-    version: Literal[1] = 1
+    version: Literal[1, 2] = Field(2, description="Of the document's form; both mean the same here.")
     name: WorkName
     organisation_id: Id | None = Field(
         None, description="Whose work it is; left out when you belong to one organisation only."
@@ -225,14 +220,3 @@ class WorkSpec(Input):
         if self.flavor is not None and self.resources is not None:
             raise ValueError("give a flavor or resources, not both")
         return self
-
-
-_UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
-
-
-def upgrade(stored: Mapping[str, Any], version: int) -> dict[str, Any]:
-    """A stored document as this version writes it."""
-    document = dict(stored)
-    for step in range(version, VERSION):
-        document = _UPGRADES[step](document)
-    return document | {"version": VERSION}

@@ -16,7 +16,7 @@ from corral.core.refusals import Unavailable
 from corral.core.runs import ReplicaId
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, ReplicaState, Request, Workload
 from corral.store.database import Transaction
-from corral.workloads.records import use_from_dict
+from corral.workloads.rows import device_uses
 from corral.workloads.snapshot import GROUP
 from corral.workloads.tables import allocation, replica, workload
 
@@ -60,7 +60,7 @@ def _uses(row: Any) -> tuple[DeviceUse, ...]:
     """As they were granted; they are written down twice."""
     for text in (row.devices, row.again):
         try:
-            return tuple(use_from_dict(use) for use in json.loads(text))
+            return device_uses(json.loads(text))
         except (ValueError, TypeError):
             continue
     # Guessing would give the same device to two.

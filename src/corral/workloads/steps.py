@@ -11,10 +11,11 @@ from sqlalchemy import bindparam, func, insert, select, update
 
 from corral.events.record import Change, publish_all
 from corral.identity.tables import organisation
-from corral.store.database import AnyRow, Transaction
+from corral.store.database import Transaction
 from corral.store.schema import JsonObject, any_of
 from corral.workloads.machine import Life, Member, Step
 from corral.workloads.reasons import StateReason
+from corral.workloads.rows import WorkloadRow, workload_row
 from corral.workloads.states import LEAVING, OVER, PRESENT, WAITING, State
 from corral.workloads.tables import attempt, replica, transition, workload
 from corral.zones import journal
@@ -24,13 +25,13 @@ EVENT = "workload"
 TOPIC = "workloads"
 """The hint that a workload's state changed: reconciling looks for what the engine must be told."""
 
-Taken = tuple[AnyRow, Life, Step]
+Taken = tuple[WorkloadRow, Life, Step]
 """A workload's row and life before a step, and the step."""
-Told = tuple[AnyRow, StateReason | None]
+Told = tuple[WorkloadRow, StateReason | None]
 """A workload's row after a change, and why its state is another one, if it is."""
 
 
-def write_steps(transaction: Transaction, steps: Sequence[Taken]) -> dict[str, AnyRow]:
+def write_steps(transaction: Transaction, steps: Sequence[Taken]) -> dict[str, WorkloadRow]:
     """Writes down what became of each, one step for each workload; returns the rows afterwards."""
     if not steps:
         return {}
@@ -68,7 +69,7 @@ def tell(transaction: Transaction, told: Sequence[Told]) -> None:
 
 def _write_workloads(
     transaction: Transaction, steps: Sequence[Taken], codes: dict[str, int | None]
-) -> dict[str, AnyRow]:
+) -> dict[str, WorkloadRow]:
     changes: dict[tuple[str, ...], list[JsonObject]] = {}
     for row, before, step in steps:
         values = _changed(before, step.life, transaction.now)
@@ -82,7 +83,7 @@ def _write_workloads(
         (only,) = changes.values()
         written = transaction.first(_WORKLOAD.returning(*workload.c), only[0])
         assert written is not None, "a transaction works on what it has read"
-        return {written.id: written}
+        return {written.id: workload_row(written)}
     for alike in changes.values():
         transaction.run(_WORKLOAD, alike)
     found = read_rows(transaction, [row.id for row, _, _ in steps])
@@ -91,11 +92,11 @@ def _write_workloads(
     return found
 
 
-def read_rows(transaction: Transaction, workload_ids: Iterable[str]) -> dict[str, AnyRow]:
+def read_rows(transaction: Transaction, workload_ids: Iterable[str]) -> dict[str, WorkloadRow]:
     """The rows of those that exist."""
     wanted = list(workload_ids)
     rows = transaction.rows(_ROWS, {"ids": json.dumps(wanted)}) if wanted else ()
-    return {row.id: row for row in rows}
+    return {row.id: workload_row(row) for row in rows}
 
 
 def _changed(before: Life, after: Life, now: datetime) -> JsonObject:
@@ -138,7 +139,7 @@ def _write_members(transaction: Transaction, steps: Sequence[Taken]) -> None:
         transaction.run(CHANGE_MEMBER, changed)
 
 
-def _member(row: AnyRow, member: Member) -> JsonObject:
+def _member(row: WorkloadRow, member: Member) -> JsonObject:
     key = {"id_": row.id, "attempt_": row.attempt, "number_": member.number}
     return key | {"phase": member.phase, "end": member.end, "said_done": member.said_done}
 
@@ -147,7 +148,7 @@ def _closes(before: Life, after: Life) -> bool:
     return before.state in PRESENT and after.state not in PRESENT
 
 
-def _close_attempts(transaction: Transaction, closed: Sequence[tuple[AnyRow, Step]]) -> None:
+def _close_attempts(transaction: Transaction, closed: Sequence[tuple[WorkloadRow, Step]]) -> None:
     changes = [
         {
             "id_": row.id,
@@ -161,7 +162,7 @@ def _close_attempts(transaction: Transaction, closed: Sequence[tuple[AnyRow, Ste
         transaction.run(_ATTEMPT, changes)
 
 
-def _exit_codes(transaction: Transaction, rows: Sequence[AnyRow]) -> dict[str, int | None]:
+def _exit_codes(transaction: Transaction, rows: Sequence[WorkloadRow]) -> dict[str, int | None]:
     """Of a gang, the first replica that did not end well speaks for all."""
     known: dict[str, list[int]] = {row.id: [] for row in rows}
     attempts = {row.id: row.attempt for row in rows}
@@ -174,7 +175,7 @@ def _exit_codes(transaction: Transaction, rows: Sequence[AnyRow]) -> dict[str, i
     }
 
 
-def _write_history(transaction: Transaction, told: Sequence[tuple[AnyRow, StateReason]]) -> None:
+def _write_history(transaction: Transaction, told: Sequence[tuple[WorkloadRow, StateReason]]) -> None:
     if not told:
         return
     numbers = transaction.rows(_LAST_NUMBERS, {"ids": json.dumps([row.id for row, _ in told])})

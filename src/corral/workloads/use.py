@@ -8,8 +8,8 @@ from corral.core.devices import slice_milli
 from corral.core.resources import WHOLE_DEVICE_MILLI, Amount
 from corral.core.workloads import DeviceRequest
 from corral.queues.use import Place, Use
-from corral.store.database import AnyRow, Transaction
-from corral.workloads.spec import Resources
+from corral.store.database import Transaction
+from corral.workloads.documents import DamagedDocumentError, Document, StoredDocument
 from corral.workloads.states import OVER, WAITING, State, Wanted
 from corral.workloads.tables import allocation, workload
 from corral.zones.tables import device, node, pool
@@ -21,15 +21,19 @@ def use_of_queues(transaction: Transaction) -> dict[Place, Use]:
     sizes = _device_sizes(transaction)
     first = _first_pools(transaction)
     rows = transaction.rows(
-        select(workload.c.queue_id, workload.c.zone_id, workload.c.spec).where(
+        select(workload.c.queue_id, workload.c.zone_id, workload.c.spec, workload.c.spec_version).where(
             workload.c.state.in_(sorted(WAITING)), workload.c.wanted == Wanted.RUN
         )
     )
     for row in rows:
-        pool_id = next(iter(row.spec["pool_ids"]), first.get(row.zone_id))
+        try:
+            document = StoredDocument(row.spec, row.spec_version).read(Document)
+        except DamagedDocumentError:
+            continue  # what it wants is unknown; its own page says that it is damaged
+        pool_id = next(iter(document.pool_ids), first.get(row.zone_id))
         if pool_id is not None:
             place = (row.queue_id, pool_id)
-            wanted = Use(wanted=_wanted(row, sizes.get(pool_id, [])))
+            wanted = Use(wanted=_wanted(document, sizes.get(pool_id, [])))
             found[place] = found.get(place, Use()).plus(wanted)
     return found
 
@@ -58,11 +62,10 @@ def _held(transaction: Transaction) -> dict[Place, Use]:
     return {(queue_id, pool_id): Use(Amount(*map(int, sums))) for queue_id, pool_id, *sums in rows}
 
 
-def _wanted(row: AnyRow, sizes: Iterable[int]) -> Amount:
-    resources, replicas = Resources.model_validate(row.spec["resources"]), row.spec["replicas"]
-    request = resources.request()
+def _wanted(document: Document, sizes: Iterable[int]) -> Amount:
+    replicas, request = document.replicas, document.resources.request()
     gpu_milli = 0 if request.devices is None else _milli(request.devices, sizes)
-    return Amount(gpu_milli * replicas, resources.cpu_milli * replicas, resources.memory_mib * replicas)
+    return Amount(gpu_milli * replicas, request.cpu_milli * replicas, request.memory_mib * replicas)
 
 
 def _milli(request: DeviceRequest, sizes: Iterable[int]) -> int:

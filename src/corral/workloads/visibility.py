@@ -1,7 +1,7 @@
 """Who may see and change which workloads: one's own, and those of scopes one may read."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, false, or_, select
 
@@ -11,10 +11,12 @@ from corral.core.refusals import NotFound
 from corral.identity.lookups import in_subtrees
 from corral.identity.tables import organisation, user
 from corral.store.database import AnyRow, Transaction
+from corral.workloads.rows import WorkloadRow
 from corral.workloads.tables import workload
 from corral.zones.tables import zone
 
 _MOST_AT_ONCE = 500
+_WIDTH = len(WorkloadRow._fields)
 ROWS: Select[Any] = (
     select(
         workload,
@@ -29,12 +31,26 @@ ROWS: Select[Any] = (
 )
 
 
-def find(transaction: Transaction, caller: Caller, workload_id: str) -> AnyRow:
-    """The workload's row with `path` and the names around it, if the caller may see it."""
+class VisibleWorkload(NamedTuple):
+    """A workload's row, the path of its organisation, and the names around it."""
+
+    row: WorkloadRow
+    path: str
+    organisation_name: str
+    owner_name: str
+    zone_name: str
+
+
+def visible_workload(row: AnyRow) -> VisibleWorkload:
+    return VisibleWorkload(WorkloadRow._make(row[:_WIDTH]), *row[_WIDTH:])
+
+
+def find(transaction: Transaction, caller: Caller, workload_id: str) -> VisibleWorkload:
+    """Refuses as if it did not exist where the caller may not see it."""
     row = transaction.first(ROWS.where(workload.c.id == workload_id, visible(caller)))
     if row is None:
         raise missing(workload_id)
-    return row
+    return visible_workload(row)
 
 
 def missing(workload_id: str) -> NotFound:
@@ -44,13 +60,15 @@ def missing(workload_id: str) -> NotFound:
     )
 
 
-def find_many(transaction: Transaction, caller: Caller, workload_ids: Iterable[str]) -> dict[str, AnyRow]:
+def find_many(
+    transaction: Transaction, caller: Caller, workload_ids: Iterable[str]
+) -> dict[str, VisibleWorkload]:
     wanted = sorted(set(workload_ids))
-    found: dict[str, AnyRow] = {}
+    found: dict[str, VisibleWorkload] = {}
     for start in range(0, len(wanted), _MOST_AT_ONCE):
         some = wanted[start : start + _MOST_AT_ONCE]
         rows = transaction.rows(ROWS.where(workload.c.id.in_(some), visible(caller)))
-        found |= {row.id: row for row in rows}
+        found |= {row.id: visible_workload(row) for row in rows}
     return found
 
 
@@ -61,13 +79,14 @@ def visible(caller: Caller) -> ColumnElement[bool]:
     return or_(mine, in_subtrees(scopes)) if scopes else mine
 
 
-def may_change(caller: Caller, row: AnyRow) -> bool:
-    if row.user_id == caller.user_id and caller.may(Permission.WORKLOADS_RUN, row.path):
+def may_change(caller: Caller, found: VisibleWorkload) -> bool:
+    if found.row.user_id == caller.user_id and caller.may(Permission.WORKLOADS_RUN, found.path):
         return True
-    return caller.may(Permission.WORKLOADS_MANAGE, row.path)
+    return caller.may(Permission.WORKLOADS_MANAGE, found.path)
 
 
-def require_change(caller: Caller, row: AnyRow) -> None:
-    if not may_change(caller, row):
-        own = row.user_id == caller.user_id
-        raise lacking(Permission.WORKLOADS_RUN if own else Permission.WORKLOADS_MANAGE, row.organisation_name)
+def require_change(caller: Caller, found: VisibleWorkload) -> None:
+    if not may_change(caller, found):
+        own = found.row.user_id == caller.user_id
+        lacks = Permission.WORKLOADS_RUN if own else Permission.WORKLOADS_MANAGE
+        raise lacking(lacks, found.organisation_name)

@@ -19,6 +19,7 @@ from corral.store.database import AnyRow, Transaction
 from corral.store.schema import any_of
 from corral.workloads.models import Position, Waiting
 from corral.workloads.names import Names
+from corral.workloads.rows import WorkloadRow
 from corral.workloads.states import WAITING, Wanted
 from corral.workloads.tables import claim, verdict, workload
 
@@ -28,7 +29,7 @@ PAUSE = "pause"
 PROMISED = "promised"
 
 
-def waiting(transaction: Transaction, caller: Caller, rows: Sequence[AnyRow]) -> dict[str, Waiting]:
+def waiting(transaction: Transaction, caller: Caller, rows: Sequence[WorkloadRow]) -> dict[str, Waiting]:
     """Of those rows that wait for their turn; work that a person suspended waits for that person."""
     waits = [row for row in rows if row.state in WAITING and row.wanted == Wanted.RUN]
     if not waits:
@@ -67,7 +68,7 @@ def advised_by(reason: Reason) -> str:
 
 
 def _said(
-    row: AnyRow,
+    row: WorkloadRow,
     told: tuple[datetime, Reason] | None,
     claims: Sequence[AnyRow],
     names: Names,

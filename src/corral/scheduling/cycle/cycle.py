@@ -135,6 +135,16 @@ class Cycle:
                         self._ends.add(work)
         return True
 
+    def add_leaf(self, queue: Queue) -> None:
+        """A queue joins below one that has no work of its own; between cycles."""
+        self.tree.add_leaf(queue)
+        self._divided = False
+
+    def drop_leaf(self, name: str) -> None:
+        """It leaves again, and nothing is in it; between cycles."""
+        self.tree.drop_leaf(name)
+        self._divided = False
+
     def change_mix(self, mix: Mix | None) -> None:
         """Takes over what placement has learnt."""
         self.mix = mix

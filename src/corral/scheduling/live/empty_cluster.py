@@ -20,6 +20,8 @@ from corral.scheduling.planning.pool_choice import requests_of
 from corral.scheduling.state.request_classes import request_key
 from corral.scheduling.validate.snapshot import Snapshot
 
+_Key = tuple[str, Hashable, Hashable, Hashable]
+
 
 class EmptyCluster:
     """A planner on which nothing runs. The same question is answered once, until something changes."""
@@ -29,7 +31,7 @@ class EmptyCluster:
         self._planner = PlannerState(bare)
         self._nodes = {node.name: node for node in bare.nodes}
         self._bounds = bounds_of(bare.queues)
-        self._known: dict[Hashable, tuple[Reason, Lack | None] | None] = {}
+        self._known: dict[_Key, tuple[Reason, Lack | None] | None] = {}
 
     def change(self, nodes: Mapping[str, Node | None], queues: tuple[Queue, ...]) -> bool:
         """Nodes as they are now, None for one that is gone, and all queues; whether answers may differ."""
@@ -49,6 +51,17 @@ class EmptyCluster:
         self._bounds = bounds
         self._known.clear()
         return True
+
+    def add_leaf(self, queue: Queue) -> None:
+        """For one question: what is known of other queues stays known."""
+        self._planner.add_leaf(queue)
+        self._bounds = (*self._bounds, *bounds_of((queue,)))
+
+    def drop_leaf(self, name: str) -> None:
+        """The queue leaves, and with it what was found out about work in it."""
+        self._planner.drop_leaf(name)
+        self._bounds = tuple(bound for bound in self._bounds if bound[0] != name)
+        self._known = {key: known for key, known in self._known.items() if key[0] != name}
 
     def knows(self, workload: Workload, pools: Iterable[str | None] = ()) -> bool:
         """Whether `judge` answers without looking."""
@@ -104,7 +117,7 @@ class EmptyCluster:
             self._planner.drop_workload(workload.name)
 
 
-def bounds_of(queues: Iterable[Queue]) -> tuple[Hashable, ...]:
+def bounds_of(queues: Iterable[Queue]) -> tuple[tuple[Hashable, ...], ...]:
     """What of the queues decides about work that is alone."""
     return tuple(
         (
@@ -121,7 +134,7 @@ def bounds_of(queues: Iterable[Queue]) -> tuple[Hashable, ...]:
     )
 
 
-def _key(workload: Workload) -> Hashable:
+def _key(workload: Workload) -> _Key:
     """Equal for workloads that get the same answer."""
     return workload.queue, workload.pools, workload.topology, tuple(map(_group_key, workload.groups))
 

@@ -46,6 +46,7 @@ class InfeasibleWork:
         self._confirmed_infeasible: set[str] = set()  # infeasible, and nothing has changed since
         self._confirmed_feasible: set[str] = set()  # feasible, likewise
         self._unreported: dict[str, Infeasible] = {}  # became infeasible here
+        self._leaf: Queue | None = None  # of the question that is answered now
 
     def is_out(self, name: str) -> bool:
         return name in self._out
@@ -119,19 +120,18 @@ class InfeasibleWork:
         return self._out[name]
 
     @contextmanager
-    def with_queues(self, queues: tuple[Queue, ...]) -> Iterator[None]:
-        """As if these were there too, for a question."""
-        if not queues:
-            yield
-            return
-        known = self._planner.queues
-        self._planner.set_queues((*known, *queues))
-        self._empty_cluster().change({}, (*self._queues(), *(() if self._full.queues is None else queues)))
+    def with_leaf(self, queue: Queue) -> Iterator[None]:
+        """As if the queue were there too, for a question; nothing is built anew."""
+        self._leaf = queue
+        if self._cluster is not None:
+            self._cluster.add_leaf(queue)
         try:
-            yield
+            with self._planner.with_leaf(queue):
+                yield
         finally:
-            self._planner.set_queues(known)
-            self._empty_cluster().change({}, self._queues())
+            self._leaf = None
+            if self._cluster is not None:  # built before, or with the leaf
+                self._cluster.drop_leaf(queue.name)
 
     def _judged(self, workload: Workload, fine: set[str]) -> Infeasible | None:
         if any(replica.state is not ReplicaState.PENDING for replica in replicas_of(workload)):
@@ -161,7 +161,9 @@ class InfeasibleWork:
         return self._cluster
 
     def _queues(self) -> tuple[Queue, ...]:
-        return self._planner.queues if self._full.queues is None else self._full.queues
+        if self._full.queues is None:
+            return self._planner.queues
+        return self._full.queues if self._leaf is None else (*self._full.queues, self._leaf)
 
     def _recheck_all(self) -> None:
         for name in list(self._unreported):

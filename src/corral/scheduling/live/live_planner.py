@@ -3,6 +3,7 @@
 Every question and answer is a value with a JSON form, so that the planner can run in its own process.
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 from corral.core.explanations import Explanation
@@ -55,11 +56,11 @@ class MakePlan:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What would become of a workload that is not there yet. `queues` are its own if they are new."""
+    """What would become of a workload that is not there yet. `queue` is its own where that is new."""
 
     now: int
     workload: Workload
-    queues: tuple[Queue, ...] = ()
+    queue: Queue | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +170,13 @@ class LivePlanner:
         self._arrival_counts().change(came, went)
 
     def _probe(self, probe: Probe) -> ProbeResult:
-        planner, infeasible_work = self._planner_state(), self._infeasible_work()
-        known = {each.name for each in planner.queues}
-        with infeasible_work.with_queues(tuple(one for one in probe.queues if one.name not in known)):
+        planner = self._planner_state()
+        is_known = probe.queue is None or any(each.name == probe.queue.name for each in planner.queues)
+        with (
+            nullcontext()
+            if probe.queue is None or is_known
+            else self._infeasible_work().with_leaf(probe.queue)
+        ):
             planner.set_workload(probe.workload)
             try:
                 return self._explain(probe.workload.name, probe.now)

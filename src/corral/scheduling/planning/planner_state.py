@@ -174,6 +174,27 @@ class PlannerState:
             pool: cycle for pool, cycle in self._cycles.items() if cycle.change_queues(self._queues)
         }
 
+    @contextmanager
+    def with_leaf(self, queue: Queue) -> Iterator[None]:
+        """As if the queue were there too."""
+        self.add_leaf(queue)
+        try:
+            yield
+        finally:
+            self.drop_leaf(queue.name)
+
+    def add_leaf(self, queue: Queue) -> None:
+        """A queue joins below one without work of its own; pools are not built anew."""
+        self._queues = (*self._queues, queue)
+        for cycle in self._cycles.values():
+            cycle.add_leaf(queue)
+
+    def drop_leaf(self, name: str) -> None:
+        """It leaves again; its work has left before."""
+        self._queues = tuple(queue for queue in self._queues if queue.name != name)
+        for cycle in self._cycles.values():
+            cycle.drop_leaf(name)
+
     def set_run_times(self, statistics: Iterable[RunTimeStatistics]) -> None:
         """More is known of the run times of some queues."""
         taught = {each.queue: each for each in statistics}

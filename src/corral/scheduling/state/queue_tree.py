@@ -126,6 +126,34 @@ class QueueTree:
         self.fixed = self._outermost_fixed()
         return True
 
+    def add_leaf(self, queue: Queue) -> None:
+        """A queue without any below it joins, where a tree built anew would have it."""
+        parent = None if queue.parent is None else self.by_name[queue.parent]
+        leaf = QueueState(queue, self._pool, parent)
+        (parent.children if parent else self.roots).append(leaf)
+        self.by_name[leaf.name] = leaf
+        self._reorder(leaf)
+
+    def drop_leaf(self, name: str) -> None:
+        """A queue without work or queues below it leaves."""
+        leaf = self.by_name.pop(name)
+        assert not leaf.children, "only a leaf can leave"
+        (leaf.parent.children if leaf.parent else self.roots).remove(leaf)
+        self._reorder(leaf)
+
+    def _reorder(self, changed: QueueState) -> None:
+        """As a new tree would have it: by name, and above each queue those that it is below."""
+        ordered: dict[str, QueueState] = {}
+        for name in sorted(self.by_name):
+            if name not in ordered:
+                for queue in reversed(self.by_name[name].path):
+                    ordered.setdefault(queue.name, queue)
+        self.by_name = ordered
+        turns = {queue: turn for turn, queue in enumerate(ordered.values())}
+        for siblings in (self.roots, *(queue.children for queue in changed.path)):
+            siblings.sort(key=turns.__getitem__)
+        self.fixed = self._outermost_fixed()
+
     def _outermost_fixed(self) -> list[QueueState]:
         return [
             queue
