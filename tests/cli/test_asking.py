@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from corral.cli.asking import command_of, gpu_of, name_of, parameters_of, secrets_of, variables_of
+from corral.cli.asking import (
+    command_of,
+    gpu_of,
+    name_of,
+    parameters_of,
+    resources_of,
+    secrets_of,
+    variables_of,
+)
 from corral.cli.refusals import CommandError
 
 
@@ -40,19 +48,22 @@ def test_python_file_alone_is_run_with_python() -> None:
     assert name_of(["/usr/bin/env", "true"]) == "env"
 
 
-def test_parameters_are_numbers_only_where_they_are_written_as_such() -> None:
-    given = ["lr=0.1", "epochs=3", "fast=true", "name=a=b", "rate=1e-4", "exact=0.10", "zip=007"]
+def test_parameters_and_sizes_are_sent_as_they_were_typed() -> None:
+    given = ["lr=0.1", "epochs=3", "fast=true", "name=a=b", "rate=1e-4", "exact=0.10", "zip=007", "none="]
     assert parameters_of(given) == {
-        "lr": 0.1,
-        "epochs": 3,
-        "fast": True,
+        "lr": "0.1",
+        "epochs": "3",
+        "fast": "true",
         "name": "a=b",
         "rate": "1e-4",
         "exact": "0.10",
         "zip": "007",
+        "none": "",
     }
     with pytest.raises(CommandError):
         parameters_of(["lr"])
+    assert resources_of("2x8Gi", "500m", "4Gi", ()) == {"cpu": "500m", "memory": "4Gi", "gpu": "2x8Gi"}
+    assert resources_of("2x8Gi", None, None, ["H100"])["gpu"] == {"amount": "2x8Gi", "models": ["H100"]}
 
 
 def test_variable_without_a_value_is_that_of_the_caller() -> None:

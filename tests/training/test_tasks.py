@@ -88,3 +88,34 @@ async def test_preview_is_what_replicas_are_started_with(ground: Ground) -> None
 async def test_preview_refuses_what_submission_would(ground: Ground) -> None:
     answer = await ground.campus.admin.post("/training/preview", {"name": "x", "command": ["true"]})
     refused(answer, 422, "invalid", "body.flavor")
+
+
+@pytest.mark.parametrize(
+    ("asked", "same"),
+    [
+        ({"amount": "2"}, {"count": 2}),
+        ({"amount": "2x8Gi", "compute_percent": 25}, {"count": 2, "memory_mib": 8192, "compute_percent": 25}),
+        ({"amount": "0.5", "models": ["H100"]}, {"fraction_milli": 500, "models": ["H100"]}),
+        ({"amount": "1g.10gb"}, {"profile": "1g.10gb"}),
+        ("2x8Gi", {"count": 2, "memory_mib": 8192}),
+    ],
+)
+def test_amount_of_gpu_is_read_by_the_api_alone(asked: Any, same: Any) -> None:
+    """What command and console send as it was typed means the same as the numbers."""
+    one, other = (spec(resources=NEEDS | {"gpu": gpu}) for gpu in (asked, same))
+    assert one.model_dump() == other.model_dump()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"amount": "0"}, {"amount": "two"}, {"amount": "2", "count": 2}, {"amount": "8Gi", "profile": "x"}],
+)
+def test_amount_that_says_nothing_or_too_much_is_refused(asked: Any) -> None:
+    with pytest.raises(ValueError, match=r"GPU|not both"):
+        spec(resources=NEEDS | {"gpu": asked})
+
+
+@pytest.mark.parametrize("value", [None, [], {}, ["1"]])
+def test_parameter_is_text_or_a_number(value: Any) -> None:
+    with pytest.raises(ValueError, match="a parameter is text"):
+        spec(parameters={"lr": value})

@@ -34,7 +34,7 @@ describe('the launch form', () => {
     name: 'fit',
     by: 'numbers' as const,
     command: 'python train.py',
-    given: [{ name: 'lr', value: '0.1' }, { name: 'tag', value: '007' }, {}],
+    given: [{ name: 'lr', value: '1e-4' }, { name: 'tag', value: '007' }, {}],
     variables: [{ name: 'A', value: 'b c' }],
     replicas: 2,
   };
@@ -43,10 +43,10 @@ describe('the launch form', () => {
     expect(documentOf(values)).toEqual({
       kind: 'training',
       name: 'fit',
-      resources: { cpu: 1, memory: '2Gi', gpu: { count: 1, memory_mib: '8Gi' } },
+      resources: { cpu: '1', memory: '2Gi', gpu: { amount: '8Gi' } },
       command: ['python', 'train.py'],
       replicas: 2,
-      parameters: { lr: 0.1, tag: '007' },
+      parameters: { lr: '1e-4', tag: '007' },
       environment: { A: 'b c' },
     });
   });
@@ -69,7 +69,7 @@ describe('the launch form', () => {
       '--env',
       'A=b c',
       '--param',
-      'lr=0.1',
+      'lr=1e-4',
       '--param',
       'tag=007',
       '--no-upload',
@@ -94,7 +94,7 @@ describe('the launch form', () => {
     };
     const document = documentOf(given);
     expect(document).toMatchObject({
-      resources: { gpu: { count: 2, fraction_milli: 500, models: ['H100-80GB'] } },
+      resources: { gpu: { amount: '2x0.5', models: ['H100-80GB'] } },
       launch: 'torchrun',
       runtime: 'vision',
       home: true,
@@ -122,8 +122,7 @@ describe('the launch form', () => {
       '2',
     ]);
     expect(documentOf({ ...values, resources: { gpu: { memory_mib: '1g.10gb' } } }).resources?.gpu).toEqual({
-      count: 1,
-      profile: '1g.10gb',
+      amount: '1g.10gb',
     });
     // What the command has no option for goes as a document.
     for (const more of [{ pools: ['dgx'] }, { grace_seconds: 120 }, { resources: { gpu: { compute_percent: 30 } } }])
@@ -149,7 +148,7 @@ describe('the launch form', () => {
     };
     expect(documentOf(valuesLike(stored))).toEqual({
       ...document,
-      resources: { cpu: 1, memory: '2048Mi', gpu: { count: 1, memory_mib: '8192Mi' } },
+      resources: { cpu: '1', memory: '2048Mi', gpu: { amount: '8192Mi' } },
     });
   });
 });

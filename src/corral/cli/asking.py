@@ -1,7 +1,6 @@
 """What `corral run` is told, as the document that the API takes."""
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -57,10 +56,10 @@ def name_of(command: Sequence[str]) -> str:
 def resources_of(
     gpu: str | None, cpu: str | None, memory: str | None, models: Sequence[str]
 ) -> dict[str, Any]:
+    """As it was typed: the API says what sizes mean, to the command and to the console alike."""
     needs: dict[str, Any] = {"cpu": cpu or USUAL_CPU, "memory": memory or USUAL_MEMORY}
     if gpu is not None:
-        asked = gpu_of(gpu)
-        needs["gpu"] = asked and asked | ({"models": [*models]} if models else {})
+        needs["gpu"] = {"amount": gpu, "models": [*models]} if models else gpu
     return needs
 
 
@@ -98,23 +97,12 @@ def secrets_of(given: Sequence[str]) -> dict[str, str]:
     return {name: secret if is_set else name for name, is_set, secret in pairs}
 
 
-def parameters_of(given: Sequence[str]) -> dict[str, str | int | float | bool]:
-    """`lr=0.1`; numbers and truth values are told as such."""
-    found: dict[str, str | int | float | bool] = {}
+def parameters_of(given: Sequence[str]) -> dict[str, str]:
+    """`lr=1e-4`: what is behind the first `=`, as it was typed. The API says what it means."""
+    found = {}
     for text in given:
         name, is_set, value = text.partition("=")
         if not is_set:
             raise CommandError(f"--param {text!r} has no value.", remedy="Write --param lr=0.1.")
-        found[name] = _value(value)
+        found[name] = value
     return found
-
-
-def _value(text: str) -> str | int | float | bool:
-    if text in ("true", "false"):
-        return text == "true"
-    if re.fullmatch(r"-?(0|[1-9]\d{0,14})", text):
-        return int(text)
-    # Only what comes back as it was written: 1e-4 and 0.10 stay text.
-    if re.fullmatch(r"-?\d{1,10}\.\d{1,10}", text) and str(float(text)) == text:
-        return float(text)
-    return text

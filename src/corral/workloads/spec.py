@@ -59,9 +59,19 @@ WorkName = Annotated[
 Word = Annotated[str, StringConstraints(min_length=1, max_length=120), AfterValidator(storable)]
 
 
+_SIZES = ("count", "memory_mib", "fraction_milli", "profile")
+
+
 class Gpu(Input):
     """`count` whole GPUs; with a size, slices of that size on as many different ones."""
 
+    amount: str | None = Field(
+        None,
+        exclude=True,
+        max_length=40,
+        description="As people write it, instead of the count and the sizes.",
+        examples=["2", "8Gi", "2x0.5", "1g.10gb"],
+    )
     count: int = Field(1, ge=1, le=1024)
     memory_mib: Mebibytes | None = Field(None, description="The slice's memory.", examples=[8192, "8Gi"])
     fraction_milli: Annotated[int, BeforeValidator(_no_text, json_schema_input_type=int)] | None = Field(
@@ -70,6 +80,19 @@ class Gpu(Input):
     profile: Word | None = Field(None, description="A MIG profile.", examples=["1g.10gb"])
     compute_percent: int = Field(0, ge=0, le=100, description="Of a slice; 0 is unlimited.")
     models: list[Word] = Field([], max_length=20, description="Any of these; empty for all.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_amount(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or value.get("amount") is None:
+            return value
+        if any(value.get(name) is not None for name in _SIZES):
+            raise ValueError("give the amount, or count and size, not both")
+        found = quantities.gpus(quantities.written(value["amount"]))
+        if found is None:
+            raise ValueError("no GPU is asked for: leave out gpu")
+        kept = {name: one for name, one in value.items() if name not in {"amount", *_SIZES}}
+        return kept | asdict(found)
 
     @model_validator(mode="after")
     def _one_size(self) -> Self:

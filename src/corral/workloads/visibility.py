@@ -42,7 +42,8 @@ class VisibleWorkload(NamedTuple):
 
 
 def visible_workload(row: AnyRow) -> VisibleWorkload:
-    return VisibleWorkload(WorkloadRow._make(row[:_WIDTH]), *row[_WIDTH:])
+    """Of a row of `ROWS`; a page adds its keys behind them."""
+    return VisibleWorkload(WorkloadRow._make(row[:_WIDTH]), *row[_WIDTH : _WIDTH + 4])
 
 
 def find(transaction: Transaction, caller: Caller, workload_id: str) -> VisibleWorkload:

@@ -2436,6 +2436,15 @@ export interface components {
          */
         "Gpu-Input": {
             /**
+             * Amount
+             * @description As people write it, instead of the count and the sizes.
+             * @example 2
+             * @example 8Gi
+             * @example 2x0.5
+             * @example 1g.10gb
+             */
+            amount?: string | null;
+            /**
              * Compute Percent
              * @description Of a slice; 0 is unlimited.
              * @default 0
@@ -4898,8 +4907,12 @@ export interface components {
             organisation_id?: string | null;
             /**
              * Parameters
-             * @description Added to the command as `--name value`.
+             * @description Added to the command as `--name value`; text stays as it is written.
              * @default {}
+             * @example {
+             *       "epochs": 3,
+             *       "lr": "1e-4"
+             *     }
              */
             parameters?: {
                 [key: string]: string | number | boolean;
@@ -4962,10 +4975,11 @@ export interface components {
             upload_id?: string | null;
             /**
              * Version
-             * @default 1
-             * @constant
+             * @description Of the document's form; both mean the same here.
+             * @default 2
+             * @enum {integer}
              */
-            version?: 1;
+            version?: 1 | 2;
             /**
              * Zone
              * @description Its name or id; left out, Corral chooses.

@@ -93,34 +93,25 @@ export const pairs = (list: Pair[] | undefined): Record<string, string> =>
     (list ?? []).filter((one) => one?.name?.trim()).map((one) => [one.name?.trim() ?? '', one.value ?? '']),
   );
 
-/** A parameter is what it looks like: 0.1 is a number, true a truth, the rest text. */
-function typed(text: string): string | number | boolean {
-  if (text === 'true' || text === 'false') return text === 'true';
-  return /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?(?:[eE][+-]?\d{1,2})?$/.test(text) ? Number(text) : text;
-}
-
-/** A slice is given as its memory (8Gi), as a part of a GPU (0.5) or as a MIG profile (1g.10gb). */
-function sliceOf(text: string) {
-  if (/^0?\.\d+$/.test(text)) return { fraction_milli: Math.round(Number(text) * 1000) };
-  return /^\d+g\.\d+gb/i.test(text) ? { profile: text } : { memory_mib: text };
-}
-
 const sliceText = (values: Values): string => values.resources?.gpu?.memory_mib?.trim() || '8Gi';
 
-/** A number is one in the document too: quoted or not, it means the same. */
-const coresOf = (text: string): number | string => (/^\d{1,9}(?:\.\d{1,3})?$/.test(text) ? Number(text) : text);
+/** GPUs as `--gpu` takes them. Sizes are sent as they were typed: the API alone reads them. */
+function gpuAmount(values: Values): string {
+  const count = values.resources?.gpu?.count ?? 1;
+  if (values.gpu !== 'slice') return String(count);
+  return `${count > 1 ? `${count}x` : ''}${sliceText(values)}`;
+}
 
 function resourcesOf(values: Values) {
   const { gpu, resources = {} } = values;
-  const { count, compute_percent, models } = resources.gpu ?? {};
+  const { compute_percent, models } = resources.gpu ?? {};
   const devices = {
-    count: count ?? 1,
-    ...(gpu === 'slice' ? sliceOf(sliceText(values)) : {}),
+    amount: gpuAmount(values),
     ...(gpu === 'slice' && compute_percent ? { compute_percent } : {}),
     ...(models && models.length > 0 ? { models } : {}),
   };
   return {
-    cpu: coresOf(resources.cpu?.trim() || '1'),
+    cpu: resources.cpu?.trim() || '1',
     memory: resources.memory?.trim() || '2Gi',
     ...(gpu === 'none' ? {} : { gpu: devices }),
   };
@@ -145,9 +136,7 @@ const wordsOf = (values: Values): string[] => {
 
 /** The document that the form stands for; what was left as it usually is, is left out. */
 export function documentOf(values: Values): Document {
-  const parameters = Object.fromEntries(
-    Object.entries(pairs(values.given)).map(([name, value]) => [name, typed(value)]),
-  );
+  const parameters = pairs(values.given);
   const environment = pairs(values.variables);
   const secrets = Object.fromEntries(Object.entries(pairs(values.hidden)).filter(([, secret]) => secret));
   const document = {
@@ -191,12 +180,10 @@ export function commandOf(values: Values, organisationName: string | undefined):
     (document.simulation && Object.keys(document.simulation).length > 1) ||
     (values.by === 'numbers' && gpu !== undefined && 'compute_percent' in gpu);
   if (beyond) return 'corral apply -f work.yaml';
-  const asked =
-    gpu && (values.gpu === 'slice' ? `${gpu.count > 1 ? `${gpu.count}x` : ''}${sliceText(values)}` : String(gpu.count));
   const numbers = [
-    asked && `--gpu ${shellQuoted(asked)}`,
+    gpu && `--gpu ${shellQuoted(gpu.amount)}`,
     ...(gpu?.models ?? []).map((model) => `--gpu-model ${shellQuoted(model)}`),
-    `--cpu ${shellQuoted(String(cpu))}`,
+    `--cpu ${shellQuoted(cpu)}`,
     `--memory ${shellQuoted(memory)}`,
   ];
   const words = wordsOf(values);
