@@ -29,7 +29,6 @@ from corral.identity.bootstrap import super_administrator
 from corral.identity.lookups import authorities_of
 from corral.identity.tables import membership
 from corral.inputs.secrets import SecretBox
-from corral.inputs.upload_files import UploadFiles
 from corral.queues.service import find_queue
 from corral.store import leadership
 from corral.store.database import Database, Transaction
@@ -75,7 +74,7 @@ class Desk:
             nodes_of(nodes), lambda _: Program(10**9, 0, 0), now=now, ticks_per_second=SECOND_US
         )
         box = SecretBox(Keyring.open(folder / "keyring"))
-        kinds = {"training": TrainingKind(box, UploadFiles(folder / "uploads", 1))}
+        kinds = {"training": TrainingKind(box)}
         terms = {}
         for name in (RECONCILE, "schedule"):
             full = f"{name}/{zone_id}"

@@ -43,7 +43,7 @@ describe('the launch form', () => {
     expect(documentOf(values)).toEqual({
       kind: 'training',
       name: 'fit',
-      resources: { cpu: '1', memory: '2Gi', gpu: { amount: '8Gi' } },
+      resources: { cpu: '1', memory: '2Gi', gpu: '8Gi' },
       command: ['python', 'train.py'],
       replicas: 2,
       parameters: { lr: '1e-4', tag: '007' },
@@ -121,9 +121,7 @@ describe('the launch form', () => {
       '--priority',
       '2',
     ]);
-    expect(documentOf({ ...values, resources: { gpu: { memory_mib: '1g.10gb' } } }).resources?.gpu).toEqual({
-      amount: '1g.10gb',
-    });
+    expect(documentOf({ ...values, resources: { gpu: { memory_mib: '1g.10gb' } } }).resources?.gpu).toBe('1g.10gb');
     // What the command has no option for goes as a document.
     for (const more of [{ pools: ['dgx'] }, { grace_seconds: 120 }, { resources: { gpu: { compute_percent: 30 } } }])
       expect(commandOf({ ...values, ...more }, undefined)).toBe('corral apply -f work.yaml');
@@ -148,7 +146,7 @@ describe('the launch form', () => {
     };
     expect(documentOf(valuesLike(stored))).toEqual({
       ...document,
-      resources: { cpu: '1', memory: '2048Mi', gpu: { amount: '8192Mi' } },
+      resources: { cpu: '1', memory: '2048Mi', gpu: '8192Mi' },
     });
   });
 });
@@ -200,7 +198,7 @@ describe('amounts in a document', () => {
 
   test('of the form are the same in its YAML', () => {
     expect(toYaml(written(documentOf({ ...usual, by: 'numbers', name: 'x', command: 'true' }) as never))).toContain(
-      'resources:\n  cpu: 1\n  memory: 2Gi\n  gpu: 8Gi\n',
+      'resources:\n  cpu: "1"\n  memory: 2Gi\n  gpu: 8Gi\n',
     );
   });
 });

@@ -215,9 +215,9 @@ def _entry(loaded: Loaded, grant: Grant, known: Known) -> LedgerGrant:
         node=grant.node,
         resources=resources,
         kind=row.kind,
-        flavor=row.spec["flavor"] or "",
+        flavor=loaded.document.flavor or "",
         mode=_mode(grant.devices),
-        preemptible=row.spec["preemptible"],
+        preemptible=loaded.document.preemptible,
     )
 
 

@@ -105,11 +105,12 @@ function gpuAmount(values: Values): string {
 function resourcesOf(values: Values) {
   const { gpu, resources = {} } = values;
   const { compute_percent, models } = resources.gpu ?? {};
-  const devices = {
-    amount: gpuAmount(values),
+  const amount = gpuAmount(values);
+  const more = {
     ...(gpu === 'slice' && compute_percent ? { compute_percent } : {}),
     ...(models && models.length > 0 ? { models } : {}),
   };
+  const devices = Object.keys(more).length > 0 ? { amount, ...more } : amount;
   return {
     cpu: resources.cpu?.trim() || '1',
     memory: resources.memory?.trim() || '2Gi',
@@ -173,16 +174,17 @@ export function documentOf(values: Values): Document {
 export function commandOf(values: Values, organisationName: string | undefined): string {
   const document = documentOf(values);
   const { cpu, memory, gpu } = resourcesOf(values);
+  const { compute_percent, models = [] } = values.resources?.gpu ?? {};
   const beyond =
     document.preemptible === false ||
     document.pools !== undefined ||
     document.grace_seconds !== undefined ||
     (document.simulation && Object.keys(document.simulation).length > 1) ||
-    (values.by === 'numbers' && gpu !== undefined && 'compute_percent' in gpu);
+    (values.by === 'numbers' && values.gpu === 'slice' && Boolean(compute_percent));
   if (beyond) return 'corral apply -f work.yaml';
   const numbers = [
-    gpu && `--gpu ${shellQuoted(gpu.amount)}`,
-    ...(gpu?.models ?? []).map((model) => `--gpu-model ${shellQuoted(model)}`),
+    gpu && `--gpu ${shellQuoted(gpuAmount(values))}`,
+    ...(gpu ? models : []).map((model) => `--gpu-model ${shellQuoted(model)}`),
     `--cpu ${shellQuoted(cpu)}`,
     `--memory ${shellQuoted(memory)}`,
   ];
