@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from corral.server.child import CannotStartError, _migrate, _open_keyring, write_private
+from corral.server.child import CannotStartError, _migrate, open_keyring, write_private
 from corral.server.settings import Settings
+from corral.store.database import Database
+from corral.store.keyring import Keyring
 from corral.store.migrate import HEAD, current_revision, with_connection
 
 
@@ -49,18 +51,48 @@ def test_a_database_that_cannot_be_reached_is_named_without_its_password(tmp_pat
     assert "very-secret" not in str(error.value) + error.value.remedy
 
 
-def test_a_key_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
+async def test_a_key_file_that_others_can_read_is_refused(tmp_path: Path, database: Database) -> None:
     settings = for_database(tmp_path, "")
-    _open_keyring(settings)
+    await open_keyring(settings, database)
     keys = settings.home / "keys"
     assert stat.S_IMODE(keys.stat().st_mode) == 0o600
     keys.chmod(0o644)
     with pytest.raises(CannotStartError, match="chmod 600"):
-        _open_keyring(settings)
+        await open_keyring(settings, database)
     keys.chmod(0o600)
     keys.write_text("AAAA\n")
     with pytest.raises(CannotStartError, match="not a Corral key file"):
-        _open_keyring(settings)
+        await open_keyring(settings, database)
+
+
+async def test_a_corral_with_other_keys_than_the_database_does_not_start(
+    tmp_path: Path, database: Database
+) -> None:
+    settings = for_database(tmp_path, "")
+    keys = settings.home / "keys"
+    first = await open_keyring(settings, database)
+    own = keys.read_text()
+
+    keys.unlink()
+    with pytest.raises(CannotStartError, match="has no keys") as refused:
+        await open_keyring(settings, database)
+    assert "corral join" in refused.value.remedy
+    assert not keys.exists(), "no key is made up"
+
+    keys.write_text(Keyring.open(tmp_path / "other") and (tmp_path / "other").read_text())
+    keys.chmod(0o600)
+    with pytest.raises(CannotStartError, match="not those that the database is sealed with") as refused:
+        await open_keyring(settings, database)
+    assert "forget-keys" in refused.value.remedy
+
+    # Rotated: a new key on top, the old one below it. Who has the old one alone is refused from then on.
+    keys.write_text(keys.read_text() + own)
+    rotated = await open_keyring(settings, database)
+    assert first.newest in rotated.fingerprints
+    assert first.newest != rotated.newest
+    keys.write_text(own)
+    with pytest.raises(CannotStartError, match="sealed with"):
+        await open_keyring(settings, database)
 
 
 def test_private_files_are_replaced_whole_and_readable_by_their_owner_alone(tmp_path: Path) -> None:

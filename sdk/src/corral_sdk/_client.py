@@ -12,7 +12,7 @@ from corral_sdk._training import RuntimeResource, Secrets, Uploads
 from corral_sdk._transport import Transport
 from corral_sdk._usage import Metrics, Samples, Usage
 from corral_sdk._workloads import Training, Workloads
-from corral_sdk._zones import Devices, Nodes, Pools, Zones
+from corral_sdk._zones import Devices, Hosts, Nodes, Pools, Zones
 from corral_sdk.models import Event
 
 __all__ = ["Client"]
@@ -71,6 +71,7 @@ class Client:
         self.settings = SettingsResource(transport)
         self.system = SystemResource(transport)
         self.zones = Zones(transport)
+        self.hosts = Hosts(transport)
         self.pools = Pools(transport)
         self.nodes = Nodes(transport)
         self.devices = Devices(transport)

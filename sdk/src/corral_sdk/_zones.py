@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from corral_sdk._resource import UNCHANGED, Resource, given
-from corral_sdk.models import Device, Node, Pool, PoolTopology, Zone
+from corral_sdk.models import Device, Host, Node, Pool, PoolTopology, Zone
 
-__all__ = ["Devices", "Nodes", "Pools", "Zones"]
+__all__ = ["Devices", "Hosts", "Nodes", "Pools", "Zones"]
 
 
 class Zones(Resource):
@@ -24,6 +24,17 @@ class Zones(Resource):
     def delete(self, zone_id: str) -> None:
         """A simulated zone in which no work is left."""
         self._delete("zones", zone_id)
+
+
+class Hosts(Resource):
+    """Machines on which a Corral of the same database runs."""
+
+    def list(self) -> Iterator[Host]:
+        return self._each(Host, "hosts")
+
+    def delete(self, host_id: str) -> None:
+        """Forgets one that does not come back."""
+        self._delete("hosts", host_id)
 
 
 class Pools(Resource):

@@ -36,6 +36,7 @@ __all__ = [
     "Health",
     "Held",
     "Help",
+    "Host",
     "ImportResult",
     "ImportedRow",
     "Invitation",
@@ -381,6 +382,23 @@ class Help:
     kind: str
     sentence: str
     facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """A machine on which a Corral of this database runs."""
+
+    id: str
+    """The identity of its data directory, and of its zone."""
+    name: str
+    url: str
+    """Where other hosts reach it; empty: nowhere."""
+    version: str
+    state: str
+    """`silent`: its Corral has not been heard of for 90 s. One of: `up`, `silent`."""
+    started_at: datetime
+    seen_at: datetime
+    """When its Corral was last heard of."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1361,8 +1379,10 @@ class Zone:
     `starting`, `unreachable`."""
     driven_by: str | None
     """The host whose Corral drives it."""
+    last_driven_by: str | None
+    """The same of the last one that did; None if nobody ever did."""
     since: datetime | None
-    """Since when it does."""
+    """Since when it is driven, or since when nobody drives it."""
     identity: str | None
     """Of what is behind it; another machine is another zone."""
     nodes: str | None

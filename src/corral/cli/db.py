@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from asyncpg import PostgresError
 from sqlalchemy import delete
-from sqlalchemy.exc import DBAPIError
 
+from corral.cli.database_errors import explained
 from corral.cli.frame import Json, Yes, confirm, new_app
 from corral.cli.output import print_json, say
 from corral.cli.refusals import CommandError
 from corral.identity.tables import login_link, session
 from corral.server.lock import HomeInUseError, lock_home
-from corral.server.settings import Settings, mask_database_url
+from corral.server.settings import Settings
 from corral.server.settings_sources import load_settings
 from corral.store import backup as backups
-from corral.store.migrate import HEAD, SchemaError
+from corral.store.fingerprint import key_fingerprint
+from corral.store.migrate import HEAD, SchemaError, with_connection
 from corral.store.migrate import upgrade as upgrade_schema
 
 app = new_app(help="Back up, restore and upgrade the database.")
@@ -117,6 +117,19 @@ def upgrade(home: _Home = None, config: _Config = None, as_json: Json = False) -
             say(f"Backup of what was there: {saved}")
 
 
+@app.command()
+def forget_keys(yes: Yes = False, home: _Home = None, config: _Config = None) -> None:
+    """Let the next start use the keys that it finds, if those of the database are lost for good.
+
+    What the lost keys sealed stays unreadable: secrets and the mail password have to be set again.
+    """
+    settings = _settings(home, config)
+    confirm("Start with other keys, and give up what the old ones sealed?", yes)
+    with _locked(settings.home), _explained(settings):
+        with_connection(settings.database_url_resolved, lambda one: one.execute(delete(key_fingerprint)))
+    say("The next corral up uses the keys in the data directory, or makes new ones.")
+
+
 def _settings(home: str | None, config: Path | None, *, make: bool = False) -> Settings:
     settings = load_settings({"home": home} if home else {}, os.environ, config).settings
     os.umask(0o077)
@@ -147,15 +160,9 @@ def _locked(home: Path) -> Iterator[None]:
 @contextmanager
 def _explained(settings: Settings) -> Iterator[None]:
     try:
-        yield
+        with explained(settings):
+            yield
     except backups.BackupError as error:
         raise CommandError(error.detail, remedy=error.remedy) from None
     except SchemaError as error:
         raise CommandError("The database cannot be upgraded.", f"{error}.") from None
-    except (DBAPIError, PostgresError, OSError) as error:
-        cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-        raise CommandError(
-            f"The database {mask_database_url(settings.database_url_resolved)} cannot be used.",
-            f"{cause}.",
-            "Check database_url (corral config show), and that the server runs and lets you in.",
-        ) from None

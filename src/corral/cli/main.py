@@ -35,6 +35,7 @@ class _Entry:
 # Importing a command's module costs up to a second (Pydantic, Rich); listing it here costs nothing.
 _COMMANDS = {
     "up": _Entry("up", "Start Corral on this machine.", _RUN),
+    "join": _Entry("join", "Make this machine another host of a Corral.", _RUN),
     "doctor": _Entry("doctor", "Check this machine: what works, what is missing, how to fix it.", _RUN),
     "config": _Entry("config", "Show the settings and where each one came from.", _RUN),
     "db": _Entry("db", "Back up, restore and upgrade the database.", _RUN),
@@ -70,6 +71,7 @@ _COMMANDS = {
     "node": _Entry("nodes", "List, show, cordon and uncordon nodes.", _CLUSTER),
     "device": _Entry("devices", "List the GPUs.", _CLUSTER),
     "zone": _Entry("zones", "Manage zones: machines, clusters, simulations.", _CLUSTER),
+    "host": _Entry("hosts", "Manage the hosts that run Corral.", _CLUSTER),
     "pool": _Entry("pools", "Manage pools of nodes.", _CLUSTER),
     "plan": _Entry("plan", "Run the scheduler on a snapshot and explain its decisions.", _CLUSTER),
     "simulate": _Entry("simulate", "Replay work on a simulated cluster and compare policies.", _CLUSTER),

@@ -35,6 +35,8 @@ def up(
     behind_proxy: Annotated[str | None, _flag("Public address when a proxy ends TLS.", "HTTPS-URL")] = None,
     trusted_proxies: Annotated[str | None, _flag("Whose X-Forwarded-* to believe.", "NETWORKS")] = None,
     host_names: Annotated[str | None, _flag("Further names browsers may use.", "NAMES")] = None,
+    internal_url: Annotated[str | None, _flag("Where other hosts reach this one.", "URL")] = None,
+    internal_ca: Annotated[str | None, _flag("Authority of the other hosts' certificates.", "FILE")] = None,
     log_level: Annotated[str | None, _flag("debug, info, warning or error.", "LEVEL")] = None,
     log_format: Annotated[str | None, _flag("text or json.", "FORMAT")] = None,
     log_to: Annotated[str | None, _flag("file (in the data directory) or terminal.", "PLACE")] = None,

@@ -55,6 +55,7 @@ def show(zone: _Zone, as_json: Json = False) -> None:
             "State": found.state,
             "Driven by": found.driven_by or "nobody",
             "Since": shown_time(found.since),
+            "Last driven by": None if found.driven_by else found.last_driven_by,
             "Identity": found.identity,
             "Simulates": found.nodes,
             "Nodes": str(found.nodes_count),

@@ -7,7 +7,7 @@ concerns one workload fails for it alone: it rests (`troubles`), its page says w
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 
 import structlog
@@ -25,7 +25,7 @@ from corral.core.failures import in_words
 from corral.core.nodes import Node
 from corral.core.runs import RunId
 from corral.core.steps import OF_RECONCILING, Step
-from corral.engines.interface import Cursor, Engine, Inventory, Observation
+from corral.engines.interface import Cursor, Engine, Inventory, Observation, Start
 from corral.engines.reports import Message
 from corral.queues.presets import ensure_presets
 from corral.store.database import Database, Transaction
@@ -45,6 +45,9 @@ NODES_AT_ONCE = 500
 Listener = Callable[[Transaction, Sequence[Message]], Mapping[str, str | None]]
 """Says of each workload that reported why not all of it was kept; None where all was."""
 
+FetchContent = Callable[[Sequence[Start]], Awaitable[None]]
+"""Brings what these starts need, such as uploaded code, to where the engine finds it."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -60,6 +63,8 @@ class Reconciler:
         listener: Listener | None = None,
         clock: Callable[[], float] = time.monotonic,
         read_time: ReadClock = read_clock,
+        *,
+        fetch: FetchContent | None = None,
     ) -> None:
         """`listener` is told, inside a transaction, what work says; some of it may come twice."""
         self._database = database
@@ -69,6 +74,7 @@ class Reconciler:
         self._listener = listener
         self._clock = clock
         self._read_time = read_time
+        self._fetch = fetch
         self._heard: dict[str, int] = {}
         self._cursor: Cursor | None = None
         self._epoch = -1
@@ -177,7 +183,7 @@ class Reconciler:
         begin = self._errands.begin
         for name, starts in todo.starts.items():
             runs = [start.run for start in starts]
-            if begin(name, Step.START, partial(self._engine.start, starts), runs):
+            if begin(name, Step.START, partial(self._start, starts), runs):
                 self._sent.update(runs)
         for name, signal in todo.signals.items():
             begin(name, Step.SIGNAL, partial(self._engine.signal, signal.runs, signal.grace_seconds))
@@ -189,6 +195,11 @@ class Reconciler:
             begin(name, Step.DISCARD, partial(self._discard, term, name))
         for user_id in todo.departures:
             begin(user_id, Step.DISCARD, partial(self._forget_person, term, user_id))
+
+    async def _start(self, starts: Sequence[Start]) -> None:
+        if self._fetch is not None:
+            await self._fetch(starts)
+        await self._engine.start(starts)
 
     async def _forget(self, workload_id: str) -> None:
         """What they said last is read first: the engine keeps it no longer than the run."""

@@ -1,8 +1,8 @@
 """The zone registry: every zone that this process knows, with what it can do there.
 
 A zone whose engine this process can open is driven here, as far as it leads the zone's loops. Of the others
-it can still tell what would become of work, from the database; what reaches into work there is refused with
-the name of the host that can.
+it can still tell what would become of work, from the database; what reaches into work there goes through the
+host that the zone is, or is refused with its name.
 """
 
 import asyncio
@@ -16,13 +16,16 @@ import structlog
 from corral.control.loop import Done, Loop
 from corral.control.observations import Kind
 from corral.control.prober import ZoneProber
-from corral.control.reconcile import Listener
+from corral.control.reconcile import FetchContent, Listener
 from corral.control.running import running
 from corral.control.schedule import Scheduler
 from corral.control.term import Term
 from corral.control.zone import Zone
 from corral.core.refusals import Conflict, Unavailable
-from corral.engines.interface import Engine
+from corral.engines.interface import Engine, Reach
+from corral.hosts.links import HostLinks
+from corral.hosts.remote import RemoteReach
+from corral.hosts.service import find_host
 from corral.store.database import Database
 from corral.usage.samples.sampler import Samples
 from corral.workloads.verdicts import Prober
@@ -46,6 +49,8 @@ class Equipment:
     samples: Samples | None = None
     listener: Listener | None = None
     only_one_person: bool = False
+    fetch: FetchContent | None = None
+    links: HostLinks | None = None  # to other hosts
 
 
 class ZoneRegistry:
@@ -64,10 +69,21 @@ class ZoneRegistry:
     def driven(self) -> tuple[Zone, ...]:
         return tuple(self._driven.values())
 
-    async def engine(self, zone_id: str) -> Engine:
-        """To reach work of the zone; refused where another process is needed."""
-        if (zone := self._driven.get(zone_id)) is not None:
-            return zone.engine
+    def engine_here(self, zone_id: str) -> Engine | None:
+        """Of a zone that this process itself can reach into."""
+        zone = self._driven.get(zone_id)
+        return None if zone is None else zone.engine
+
+    async def reach(self, zone_id: str) -> Reach:
+        """To reach work of the zone, through its host if that is another one."""
+        if (engine := self.engine_here(zone_id)) is not None:
+            return engine
+        row = await self._database.read(zones.find_zone, zone_id)
+        host = None
+        if row is not None and row.identity is not None:
+            host = await self._database.read(find_host, row.identity)
+        if host is not None and self.equipment.links is not None:
+            return RemoteReach(host, zone_id, self.equipment.links)
         driver = await self._database.read(zones.driver_of, zone_id)
         if driver is None:
             raise Unavailable(
@@ -134,6 +150,7 @@ class ZoneRegistry:
             shared.samples,
             shared.listener,
             identity=row.identity,
+            fetch=shared.fetch,
             only_one_person=shared.only_one_person and row.kind is ZoneKind.LOCAL,
         )
         stack = AsyncExitStack()

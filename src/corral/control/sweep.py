@@ -20,4 +20,5 @@ def sweep_loop(database: Database, files: UploadFiles) -> Loop:
         removed = await asyncio.to_thread(files.sweep, known, MOST_AT_ONCE)
         return Done(removed, more=removed >= MOST_AT_ONCE)
 
-    return Loop("sweep", database, turn, PERIOD_SECONDS)
+    # Every host has files of its own.
+    return Loop("sweep", database, turn, PERIOD_SECONDS, exclusive=False)

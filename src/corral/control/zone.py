@@ -12,7 +12,7 @@ from corral.control.meter import Meter
 from corral.control.observations import Kind
 from corral.control.planner import Planner
 from corral.control.prober import ZoneProber
-from corral.control.reconcile import Listener, Reconciler
+from corral.control.reconcile import FetchContent, Listener, Reconciler
 from corral.control.running import running
 from corral.control.schedule import Scheduler
 from corral.control.trust import OnlyOnePerson
@@ -41,6 +41,7 @@ class Zone:
         listener: Listener | None = None,
         *,
         identity: str | None = None,
+        fetch: FetchContent | None = None,
         only_one_person: bool = False,
         make_planner: Callable[[], Planner] = Planner,
         clock: Callable[[], float] = time.monotonic,
@@ -52,7 +53,9 @@ class Zone:
         if only_one_person:
             kinds = {name: OnlyOnePerson(kind) for name, kind in kinds.items()}
         read_time = read_time or clock_in(engine.clock_domain, database.now)
-        self.reconciler = Reconciler(database, zone_id, engine, kinds, listener, clock, read_time)
+        self.reconciler = Reconciler(
+            database, zone_id, engine, kinds, listener, clock, read_time, fetch=fetch
+        )
         self.scheduler = Scheduler(database, zone_id, make_planner, clock, read_time)
         self.meter = Meter(database, zone_id, engine, samples, read_time)
         self.prober = ZoneProber(database, zone_id, self.scheduler)

@@ -199,7 +199,23 @@ class Inventory:
     facts: Mapping[str, NodeFacts] = field(default_factory=dict)
 
 
-class Engine(Protocol):
+class Reach(Protocol):
+    """What reaches into runs: any process that can may do it, whoever drives the zone."""
+
+    async def logs(self, run: str, after: int, limit: int) -> LogChunk:
+        """At most `limit` bytes of output from offset `after` on, as far as it is kept."""
+
+    def follow(self, run: str, after: int) -> AsyncIterator[LogChunk]:
+        """The output from `after` on as it comes, until the run has ended."""
+
+    async def execute(self, run: str, command: Sequence[str], terminal: Terminal | None = None) -> Session:
+        """Starts a command inside a run, under its limits; with a terminal if a size is given."""
+
+    async def dial(self, run: str, port: int) -> socket.socket:
+        """A connected socket to a port on which something inside the run listens. It does not block."""
+
+
+class Engine(Reach, Protocol):
     @property
     def capabilities(self) -> Capabilities:
         """They stay the same as long as the engine is open."""
@@ -250,12 +266,6 @@ class Engine(Protocol):
         Refused while a run of theirs has not been forgotten, where something is kept.
         """
 
-    async def logs(self, run: str, after: int, limit: int) -> LogChunk:
-        """At most `limit` bytes of output from offset `after` on, as far as it is kept."""
-
-    def follow(self, run: str, after: int) -> AsyncIterator[LogChunk]:
-        """The output from `after` on as it comes, until the run has ended."""
-
     async def usage(self, runs: Iterable[str] | None = None) -> Usage:
         """What these runs (all without a choice) have used until now, and the nodes and devices."""
 
@@ -267,9 +277,3 @@ class Engine(Protocol):
         Of all runs, or of those that are chosen. A message is told until its run is forgotten or so much was
         said after it that it is dropped.
         """
-
-    async def execute(self, run: str, command: Sequence[str], terminal: Terminal | None = None) -> Session:
-        """Starts a command inside a run, under its limits; with a terminal if a size is given."""
-
-    async def dial(self, run: str, port: int) -> socket.socket:
-        """A connected socket to a port on which something inside the run listens. It does not block."""

@@ -175,9 +175,12 @@ def add_token(
     scopes: list[str],
     expires_at: datetime | None,
     *,
-    local: bool = False,
+    local_host: str | None = None,
 ) -> tuple[str, str]:
-    """Inserts the token; returns its id and the text that is shown once."""
+    """Inserts the token; returns its id and the text that is shown once.
+
+    `local_host` is the host on which a token for the command of that machine is kept.
+    """
     token_id, secret = new_id(Kind.TOKEN, transaction.now), new_secret()
     transaction.run(
         insert(token).values(
@@ -186,7 +189,8 @@ def add_token(
             name=name,
             secret_hash=hash_secret(secret),
             scopes=scopes,
-            local=local,
+            local=local_host is not None,
+            host_id=local_host,
             created_at=transaction.now,
             expires_at=expires_at,
         )

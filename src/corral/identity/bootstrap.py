@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, or_, select, update
 
 from corral.api.callers import IDENTITY, SYSTEM
 from corral.audit.record import Subject, record
@@ -175,12 +175,16 @@ def super_administrator(transaction: Transaction) -> tuple[str, str]:
     return row.id, row.name
 
 
-def renew_local_token(transaction: Transaction) -> str:
-    """The token for the command on this machine; the one of the start before stops working."""
+def renew_local_token(transaction: Transaction, host_id: str) -> str:
+    """The token for the command on this host; the one of its start before stops working.
+
+    One of an older version, which had one host, says nothing of it.
+    """
     user_id, _ = super_administrator(transaction)
-    transaction.run(delete(token).where(token.c.local))
+    ours = or_(token.c.host_id == host_id, token.c.host_id.is_(None))
+    transaction.run(delete(token).where(token.c.local, ours))
     transaction.hint(IDENTITY)
-    _, text = add_token(transaction, user_id, LOCAL_TOKEN, ["*"], None, local=True)
+    _, text = add_token(transaction, user_id, LOCAL_TOKEN, ["*"], None, local_host=host_id)
     return text
 
 

@@ -131,6 +131,7 @@ token = Table(
     Column("created_at", Instant, nullable=False),
     Column("expires_at", Instant, index=True),
     Column("last_used_at", Instant),
+    Column("host_id", String(80), comment="of a local token: whose"),
 )
 
 ssh_key = Table(

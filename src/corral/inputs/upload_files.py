@@ -53,7 +53,7 @@ class Arrived:
 
 class UploadFiles:
     def __init__(self, directory: Path, most_mib: int) -> None:
-        self._directory = directory
+        self.directory = directory
         self.most_bytes = most_mib * 1024**2
         self.limits = USUAL
         self.places = ConcurrencyLimit(
@@ -63,7 +63,7 @@ class UploadFiles:
         self._checks = asyncio.Semaphore(_CHECKS_AT_A_TIME)
 
     def path(self, sha256: str) -> Path:
-        return self._directory / sha256
+        return self.directory / sha256
 
     def find(self, content: Content) -> Archive:
         """Implements `ContentStore`. One that came before forms were declared has that it was read with."""
@@ -85,7 +85,7 @@ class UploadFiles:
                 sha256, size = await self._take(pieces, draft)
                 async with self._checks:
                     contents = await self._in_thread(lambda: check(Archive(draft, form), self.limits))
-                await self._in_thread(lambda: self._place(draft, sha256))
+                await self._in_thread(lambda: self.place(draft, sha256))
             except BadArchive as error:
                 raise refused(error, form) from error
             finally:
@@ -124,10 +124,10 @@ class UploadFiles:
 
     def sweep(self, known: Collection[str], most: int) -> int:
         """Removes files that no row speaks of, and what interrupted uploads left."""
-        if not self._directory.is_dir():
+        if not self.directory.is_dir():
             return 0
         removed, now = 0, time.time()
-        with self._locked(), os.scandir(self._directory) as entries:
+        with self._locked(), os.scandir(self.directory) as entries:
             for entry in entries:
                 if removed >= most:
                     break
@@ -141,12 +141,13 @@ class UploadFiles:
         return removed
 
     def _draft(self) -> Path:
-        self._directory.mkdir(mode=0o700, exist_ok=True, parents=True)
-        handle, name = tempfile.mkstemp(prefix=_DRAFT, dir=self._directory)
+        self.directory.mkdir(mode=0o700, exist_ok=True, parents=True)
+        handle, name = tempfile.mkstemp(prefix=_DRAFT, dir=self.directory)
         os.close(handle)
         return Path(name)
 
-    def _place(self, draft: Path, sha256: str) -> None:
+    def place(self, draft: Path, sha256: str) -> None:
+        """Gives a whole and checked file its name."""
         with draft.open("rb") as file:
             os.fsync(file.fileno())
         with self._locked():
@@ -154,7 +155,7 @@ class UploadFiles:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        with (self._directory / _LOCK).open("w") as file:
+        with (self.directory / _LOCK).open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import ipaddress
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -27,6 +28,13 @@ from corral.control.sweep import sweep_loop
 from corral.control.zone_metrics import Counted
 from corral.events.feed import EventFeed
 from corral.events.routes import router as events_router
+from corral.hosts.content import RemoteContent
+from corral.hosts.credentials import HostCredentials
+from corral.hosts.link import HostService
+from corral.hosts.link import routes as link_routes
+from corral.hosts.links import HostLinks
+from corral.hosts.routes import router as hosts_router
+from corral.hosts.service import note_seen
 from corral.identity.access import Access
 from corral.identity.context import Identity
 from corral.identity.devices import Devices
@@ -39,6 +47,7 @@ from corral.identity.tables import organisation
 from corral.inputs.deletion_hooks import InputsOfPeople
 from corral.inputs.routes import secrets_router, uploads_router
 from corral.inputs.secrets import SecretBox, forget_withdrawn
+from corral.inputs.upload_fetching import UploadFetcher
 from corral.inputs.upload_files import UploadFiles
 from corral.inputs.uploads import forget_unused
 from corral.platform.mail import SmtpMailer
@@ -90,6 +99,14 @@ def no_engine(_: Zone) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class ThisHost:
+    """Which of the hosts of this Corral it is."""
+
+    id: str = ""
+    name: str = "this host"
+
+
+@dataclass(frozen=True, slots=True)
 class Parts:
     """What the application is made of; tests bring their own."""
 
@@ -99,6 +116,7 @@ class Parts:
     machine: Machine
     passwords: Passwords
     open_engine: OpenEngine = no_engine  # without any, work waits
+    host: ThisHost = ThisHost()
 
 
 def create_app(parts: Parts) -> FastAPI:
@@ -154,12 +172,28 @@ def create_app(parts: Parts) -> FastAPI:
     }
     samples = open_samples(database, _retention(settings))
     app.state.usage = UsageContext(samples, see_workload=find_workload)
-    equipment = Equipment(kinds, samples, keep_reports, only_one_person=settings.trusted)
-    app.state.zones = ZoneRegistry(database, parts.open_engine, equipment)
+    host = parts.host
+    credentials = HostCredentials(parts.keyring, host.id, time.time)
+    links = HostLinks(credentials, settings.internal_ca)
+    content = RemoteContent(database, host.id, links, files.directory, files.place, files.most_bytes)
+    app.state.host_links, app.state.remote_content = links, content
+    equipment = Equipment(
+        kinds,
+        samples,
+        keep_reports,
+        only_one_person=settings.trusted,
+        fetch=UploadFetcher(files, content),
+        links=links,
+    )
+    zones = app.state.zones = ZoneRegistry(database, parts.open_engine, equipment)
+    app.state.host_service = HostService(host.name, credentials, zones.engine_here, files.path)
     app.state.counted = Counted()
     app.state.log_places, app.state.masker = log_places(), Masker()
     app.state.session_places, app.state.connection_places = session_places(), connection_places()
     keeping = Keeping(settings.ended_work_days, settings.deleted_work_days)
+    flushes: list[Callable[[], Awaitable[object]]] = [partial(access.seen.flush, database)]
+    if database.kind == "postgresql":  # with SQLite there are no other hosts
+        flushes.append(partial(database.write, note_seen, host.id))
     app.state.loops = [
         samples_loop(database, samples),
         chores_loop(
@@ -168,7 +202,7 @@ def create_app(parts: Parts) -> FastAPI:
             more=[forget_unused, forget_withdrawn, box.renew, forget_runtimes, *keeping.chores()],
         ),
         sweep_loop(database, files),
-        flush_loop(database, [partial(access.seen.flush, database)]),
+        flush_loop(database, flushes),
     ]
     app.state.readiness = Readiness(settings.home, app.state.loops, app.state.zones)
     app.add_middleware(
@@ -194,6 +228,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         stack.push_async_callback(access.seen.flush, database)
         stack.push_async_callback(app.state.usage.samples.close)
         stack.callback(app.state.masker.close)
+        stack.push_async_callback(app.state.host_links.close)
+        stack.push_async_callback(app.state.remote_content.close)
         for withdraw in _publish(app.state.counted, app.state.usage.samples):
             stack.callback(withdraw)
         await database.listen()
@@ -228,6 +264,7 @@ def _routes() -> list[BaseRoute]:
     routers = (
         *identity_routers,
         platform_router,
+        hosts_router,
         zones_router,
         queues_router,
         workloads_router,
@@ -243,7 +280,7 @@ def _routes() -> list[BaseRoute]:
         events_router,
     )
     api = lay_flat(routers, PREFIX)
-    sockets = [WebSocketRoute(PREFIX + one.path, one.endpoint) for one in entering_routes]
+    sockets = [WebSocketRoute(PREFIX + one.path, one.endpoint) for one in (*entering_routes, *link_routes)]
     return [*api, *sockets, *lay_flat((health_router,))]
 
 

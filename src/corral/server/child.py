@@ -27,6 +27,7 @@ from sqlalchemy.exc import DBAPIError
 
 from corral.accelerators.machine import detect_machine
 from corral.api.sockets import LARGEST_MESSAGE
+from corral.hosts.service import announce
 from corral.identity.bootstrap import (
     ADMINISTRATOR,
     first_password_pending,
@@ -39,7 +40,7 @@ from corral.identity.bootstrap import (
 from corral.identity.login import new_login_link
 from corral.identity.passwords import Passwords
 from corral.queues.service import ensure_organisation_queues
-from corral.server.app import Parts, create_app, trusted_proxies
+from corral.server.app import Parts, ThisHost, create_app, trusted_proxies
 from corral.server.connections import Acceptor, Connection, ConnectionSlots, Limits
 from corral.server.handover import take_over
 from corral.server.limits import open_files
@@ -51,6 +52,8 @@ from corral.server.settings import Settings
 from corral.server.tls import TlsError, server_context
 from corral.store.archive import BackupError
 from corral.store.database import Database, Transaction
+from corral.store.fingerprint import match_fingerprint, read_fingerprint
+from corral.store.keyring import FILE_NAME as KEY_FILE
 from corral.store.keyring import Keyring, KeyringError
 from corral.store.leadership import end_all
 from corral.store.migrate import HEAD, SchemaError, current_revision, upgrade
@@ -149,14 +152,19 @@ async def _serve(
     close_report: Callable[[], None],
 ) -> None:
     tls = _open_tls(settings)
-    keyring = _open_keyring(settings)
     await asyncio.to_thread(_migrate, settings, report)
     database = open_database(settings)
+    try:
+        keyring = await open_keyring(settings, database)
+    except CannotStartError:
+        await database.close()
+        raise
     passwords = Passwords()
     machine = await asyncio.to_thread(detect_machine)
     here = MachineZone(settings, machine, database)
+    host = ThisHost(here.identity, here.host)
     try:
-        app = create_app(Parts(settings, database, keyring, machine, passwords, here.open_engine))
+        app = create_app(Parts(settings, database, keyring, machine, passwords, here.open_engine, host))
     except SamplesError as error:
         raise CannotStartError(f"{error}.", "Samples are in a file beside the database.") from error
     try:
@@ -196,17 +204,20 @@ async def prepare(
         # The file first: a crash in between leaves a password that opens nothing, and the next start
         # replaces it; the other way round nobody would know the password.
         write_private(settings.admin_password_path, password)
-        await database.write(found_installation, hashed)
+        if not await database.write(found_installation, hashed):
+            settings.admin_password_path.unlink()  # another host was first
 
     def renew(transaction: Transaction) -> tuple[str, str, str, bool]:
         if settings.database_kind == "sqlite":
             # The data directory is locked by this process: whoever held a leadership is gone.
             end_all(transaction)
         renew_presets(transaction)
+        announce(transaction, here.identity, here.host, settings.announced_url)
         ensure_local_zone(transaction, here.identity, here.host)
         ensure_organisation_queues(transaction)
         user_id, name = super_administrator(transaction)
-        return renew_local_token(transaction), user_id, name, first_password_pending(transaction, user_id)
+        token = renew_local_token(transaction, here.identity)
+        return token, user_id, name, first_password_pending(transaction, user_id)
 
     token, user_id, name, pending = await database.write(renew)
     write_private(settings.local_token_path, token)
@@ -246,11 +257,25 @@ def _migrate(settings: Settings, report: Report) -> None:
         ) from error
 
 
-def _open_keyring(settings: Settings) -> Keyring:
+async def open_keyring(settings: Settings, database: Database) -> Keyring:
+    """The keys of this data directory, if they are those of the database."""
+    path = settings.home / KEY_FILE
+    if not path.exists() and await database.read(read_fingerprint) is not None:
+        raise CannotStartError(
+            "This data directory has no keys, and the database is sealed with some.",
+            f"If another host uses this database, join it: corral join. Else restore {path} from a backup.",
+        )
     try:
-        return Keyring.open(settings.home / "keys")
+        keyring = Keyring.open(path)
     except KeyringError as error:
         raise CannotStartError(f"{error}.", "Secrets in the database cannot be read without it.") from error
+    if not await database.write(match_fingerprint, keyring.fingerprints, keyring.newest):
+        raise CannotStartError(
+            f"The keys in {path} are not those that the database is sealed with.",
+            "Copy the file from a host of this Corral, or restore it from a backup. If the keys are lost, "
+            "corral db forget-keys lets this Corral start without what they sealed.",
+        )
+    return keyring
 
 
 def _open_tls(settings: Settings) -> ssl.SSLContext | None:

@@ -17,7 +17,7 @@ from corral.server.settings import Settings, mask_database_url
 __all__ = ["LoadedSettings", "Origin", "SettingProblem", "SettingsError", "default_home", "load_settings"]
 
 FILE_NAME = "corral.toml"
-_PATH_KEYS = ("home", "tls_certificate", "tls_key")
+_PATH_KEYS = ("home", "tls_certificate", "tls_key", "internal_ca")
 
 # Names with our prefix that are no settings: the client's, the file's place, the test suite's, and what
 # Kubernetes puts into every container that lives beside a service named `corral`.

@@ -5,10 +5,12 @@ import corral.audit.tables
 import corral.control.tables
 import corral.engines.simulated_zone.tables
 import corral.events.tables
+import corral.hosts.tables
 import corral.identity.tables
 import corral.inputs.tables
 import corral.platform.tables
 import corral.queues.tables
+import corral.store.fingerprint
 import corral.store.leadership
 import corral.usage.metrics.tables
 import corral.usage.samples.tables

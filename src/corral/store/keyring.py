@@ -5,6 +5,7 @@ whichever fits, so a key is rotated by adding a line on top and re-encrypting at
 """
 
 import base64
+import hmac
 import os
 import secrets
 from pathlib import Path
@@ -34,18 +35,40 @@ class Keyring:
     def open(cls, path: Path) -> "Keyring":
         """Reads the key file, or makes one that only its owner can read."""
         if not path.exists():
-            _create(path, secrets.token_bytes(_KEY_BYTES))
+            write_keys(path, base64.b64encode(secrets.token_bytes(_KEY_BYTES)).decode() + "\n")
         if path.stat().st_mode & 0o077:
             raise KeyringError(f"{path} can be read by others; run: chmod 600 {path}")
-        keys = [base64.b64decode(line) for line in path.read_text().split()]
+        return cls.read(path.read_text(), str(path))
+
+    @classmethod
+    def read(cls, text: str, source: str) -> "Keyring":
+        """The keys of a key file's text."""
+        try:
+            keys = [base64.b64decode(line) for line in text.split()]
+        except ValueError:
+            keys = [b""]
         if any(len(key) != _KEY_BYTES or not any(key) for key in keys):
-            raise KeyringError(f"{path} is not a Corral key file; restore it from a backup")
+            raise KeyringError(f"{source} is not a Corral key file; restore it from a backup")
         return cls(keys)
 
     @property
     def newest(self) -> str:
         """Which key seals now: a name for it that tells nothing of the key."""
-        return _derive(self._keys[0], "name").hex()[:16]
+        return self.fingerprints[0]
+
+    @property
+    def fingerprints(self) -> tuple[str, ...]:
+        """The names of all keys, the newest first."""
+        return tuple(_derive(key, "name").hex()[:16] for key in self._keys)
+
+    def sign(self, message: bytes, purpose: str) -> str:
+        """Proves to whoever has the same keys that the message is ours."""
+        return hmac.digest(_derive(self._keys[0], purpose), message, "sha256").hex()
+
+    def is_signature(self, message: bytes, signature: str, purpose: str) -> bool:
+        """Whether somebody with one of these keys signed the message, for this purpose."""
+        expected = (hmac.digest(_derive(key, purpose), message, "sha256").hex() for key in self._keys)
+        return any(hmac.compare_digest(one.encode(), signature.encode()) for one in expected)
 
     def encrypt(self, plain: str, purpose: str) -> str:
         nonce = secrets.token_bytes(_NONCE_BYTES)
@@ -70,9 +93,10 @@ def _derive(key: bytes, purpose: str) -> bytes:
     return HKDF(SHA256(), _KEY_BYTES, salt=None, info=purpose.encode()).derive(key)
 
 
-def _create(path: Path, key: bytes) -> None:
+def write_keys(path: Path, text: str) -> None:
+    """Makes a key file that only its owner can read; one that is there is never replaced."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(base64.b64encode(key) + b"\n")
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())

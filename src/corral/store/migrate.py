@@ -12,8 +12,9 @@ from sqlalchemy.ext.asyncio import create_async_engine
 T = TypeVar("T")
 
 # Known without importing Alembic, so that a start with nothing to do does not pay for it. A test compares.
-HEAD = "0020"
+HEAD = "0021"
 MIGRATIONS = Path(__file__).parent / "migrations"
+_UPGRADE_LOCK = 0x636F7272616C  # any number that nobody else uses in this database
 
 
 class SchemaError(Exception):
@@ -57,6 +58,9 @@ def _upgrade(connection: Connection) -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["connection"] = connection
+    if connection.dialect.name == "postgresql":
+        # Hosts that start together upgrade one after the other; the second finds nothing left to do.
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({_UPGRADE_LOCK})"))
     try:
         command.upgrade(config, "head")
     except CommandError as error:

@@ -76,7 +76,7 @@ def connection_places() -> ConcurrencyLimit:
 async def execute(websocket: WebSocket, caller: Caller) -> None:
     state = websocket.app.state
     run, check = await _admitted(websocket, caller)
-    engine = await _zones(websocket).engine(run.zone_id)
+    engine = await _zones(websocket).reach(run.zone_id)
     with state.session_places.taken(caller.user_id):
         await websocket.accept()
         asked = await _first_word(websocket)
@@ -93,7 +93,7 @@ async def connect(websocket: WebSocket, caller: Caller) -> None:
     state = websocket.app.state
     port = _number(websocket, "port", 1, 65535)
     run, check = await _admitted(websocket, caller)
-    engine = await _zones(websocket).engine(run.zone_id)
+    engine = await _zones(websocket).reach(run.zone_id)
     with state.connection_places.taken(caller.user_id):
         connected = await engine.dial(run.name, port)
         reader, writer = await asyncio.open_connection(sock=connected)

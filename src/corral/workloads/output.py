@@ -16,7 +16,7 @@ from corral.api.callers import Caller
 from corral.api.patience import Patience
 from corral.core.refusals import NotFound
 from corral.core.runs import RunId
-from corral.engines.interface import Engine
+from corral.engines.interface import Reach
 from corral.store.database import Database, Transaction
 from corral.workloads import visibility
 from corral.workloads.documents import Document
@@ -96,7 +96,7 @@ def find_place(
     return Place(workload_id, chosen, number, run, one.phase == Phase.ENDED, secrets, caller.user_id)
 
 
-async def read_part(engine: Engine, masker: Masker, place: Place, after: int, limit: int) -> Part:
+async def read_part(engine: Reach, masker: Masker, place: Place, after: int, limit: int) -> Part:
     """At most `limit` bytes from `after` on, as they may be shown."""
     if place.run is None:
         return Part(b"", after, after, after, ended=place.ended)
@@ -144,7 +144,7 @@ def _shown(
 
 async def wait_for_part(
     database: Database,
-    engine: Engine,
+    engine: Reach,
     masker: Masker,
     find: Callable[[], Awaitable[Place]],
     after: int,
@@ -160,7 +160,7 @@ async def wait_for_part(
         await patience.wait_for(_news(database, engine, place.run, part.seen), _LOOK_AGAIN_SECONDS)
 
 
-async def tail_offset(engine: Engine, place: Place, size: int) -> int:
+async def tail_offset(engine: Reach, place: Place, size: int) -> int:
     """An offset from which on there are at least `size` bytes, and few more; 0 if there are less."""
     run = place.run
     if run is None:
@@ -181,7 +181,7 @@ async def tail_offset(engine: Engine, place: Place, size: int) -> int:
     return max(0, low - size)
 
 
-async def everything(engine: Engine, masker: Masker, place: Place) -> AsyncIterator[bytes]:
+async def everything(engine: Reach, masker: Masker, place: Place) -> AsyncIterator[bytes]:
     """All that is kept until now; what is not kept is said where it was."""
     after = 0
     while True:
@@ -195,12 +195,12 @@ async def everything(engine: Engine, masker: Masker, place: Place) -> AsyncItera
         after = part.next
 
 
-async def _is_gap(engine: Engine, run: str, offset: int) -> bool:
+async def _is_gap(engine: Reach, run: str, offset: int) -> bool:
     following = await engine.logs(run, offset, 1)
     return bool(following.data) and following.offset > offset
 
 
-async def _news(database: Database, engine: Engine, run: str | None, seen: int) -> None:
+async def _news(database: Database, engine: Reach, run: str | None, seen: int) -> None:
     if run is not None:
         try:
             async with aclosing(engine.follow(run, seen)) as following:  # type: ignore[type-var]

@@ -18,7 +18,7 @@ from corral.api.standing import Check
 from corral.api.streams import WatchedStream
 from corral.core.concurrency import ConcurrencyLimit
 from corral.core.runs import RunId
-from corral.engines.interface import Engine
+from corral.engines.interface import Reach
 from corral.store.database import Database
 from corral.workloads import output, visibility
 from corral.workloads.planning import KnownZones, Zones
@@ -74,9 +74,9 @@ class _Download(WatchedStream):
             await super().__call__(scope, receive, send)
 
 
-async def _engine(database: Database, caller: Caller, zones: Zones, workload_id: str) -> Engine:
+async def _engine(database: Database, caller: Caller, zones: Zones, workload_id: str) -> Reach:
     found = await database.read(visibility.find, caller, workload_id)
-    return await zones.engine(found.row.zone_id)
+    return await zones.reach(found.row.zone_id)
 
 
 Attempt = Annotated[

@@ -7,7 +7,7 @@ from fastapi import Depends, Request
 
 from corral.api.callers import Caller
 from corral.core.refusals import Invalid
-from corral.engines.interface import Engine
+from corral.engines.interface import Reach
 from corral.store.database import Database
 from corral.workloads import visibility
 from corral.workloads.spec import WorkSpec
@@ -18,8 +18,8 @@ from corral.workloads.zone_choice import ChoiceReason, Offer, ZoneChoice, candid
 class Zones(Protocol):
     """The zones that this process knows; the control loops provide it."""
 
-    async def engine(self, zone_id: str) -> Engine:
-        """To reach work of the zone; refuses in words where that needs another process."""
+    async def reach(self, zone_id: str) -> Reach:
+        """To reach work of the zone, if need be through the host that it is on; refused in words."""
 
     async def prober(self, zone_id: str) -> Prober:
         """To ask the zone's planner."""

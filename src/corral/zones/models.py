@@ -151,7 +151,10 @@ class Zone(Output):
         examples=["ready"],
     )
     driven_by: str | None = Field(description="The host whose Corral drives it.", examples=["gpu-1"])
-    since: Instant | None = Field(description="Since when it does.")
+    last_driven_by: str | None = Field(
+        description="The same of the last one that did; None if nobody ever did.", examples=["gpu-1"]
+    )
+    since: Instant | None = Field(description="Since when it is driven, or since when nobody drives it.")
     identity: str | None = Field(description="Of what is behind it; another machine is another zone.")
     nodes: str | None = Field(description="Of a simulated zone: its nodes.", examples=["4x8xH100-80GB"])
     simulated: bool

@@ -184,7 +184,8 @@ def _shown(row: AnyRow, now: datetime) -> models.Zone:
         kind=row.kind,
         state=state,
         driven_by=host_of(row.holder) if led else None,
-        since=row.since if led else None,
+        last_driven_by=host_of(row.holder) if row.holder else None,
+        since=row.since if led else _undriven_since(row),
         identity=row.identity,
         nodes=None if row.settings is None else row.settings["nodes"],
         simulated=row.kind == ZoneKind.SIMULATED,
@@ -194,6 +195,12 @@ def _shown(row: AnyRow, now: datetime) -> models.Zone:
         created_at=row.created_at,
         generation=row.generation,
     )
+
+
+def _undriven_since(row: AnyRow) -> datetime:
+    """Since when nobody drives the zone: the end of the last leadership, or ever."""
+    ended: datetime | None = row.expires_at if row.holder else None
+    return row.created_at if ended is None else ended
 
 
 def _insert(transaction: Transaction, name: str, kind: ZoneKind, identity: str | None, settings: Any) -> str:

@@ -196,6 +196,46 @@ export interface paths {
         patch: operations["change_flavor"];
         trace?: never;
     };
+    "/api/v1/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Hosts
+         * @description The machines on which a Corral of this database runs.
+         */
+        get: operations["list_hosts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hosts/{host_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Host
+         * @description Forgets a host that does not come back. Its zone and its work stay as they are.
+         */
+        delete: operations["delete_host"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/invitations": {
         parameters: {
             query?: never;
@@ -2566,6 +2606,55 @@ export interface components {
              * @example It would run if it asked for a slice of 8 GiB per replica.
              */
             sentence: string;
+        };
+        /**
+         * Host
+         * @description A machine on which a Corral of this database runs.
+         */
+        Host: {
+            /**
+             * Id
+             * @description The identity of its data directory, and of its zone.
+             */
+            id: string;
+            /**
+             * Name
+             * @example gpu-1
+             */
+            name: string;
+            /**
+             * Seen At
+             * Format: date-time
+             * @description When its Corral was last heard of.
+             */
+            seen_at: string;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /**
+             * State
+             * @description `silent`: its Corral has not been heard of for 90 s.
+             * @enum {string}
+             */
+            state: "up" | "silent";
+            /**
+             * Url
+             * @description Where other hosts reach it; empty: nowhere.
+             * @example https://gpu-1.example:8710
+             */
+            url: string;
+            /**
+             * Version
+             * @example 0.1.0
+             */
+            version: string;
+        };
+        /** Hosts */
+        Hosts: {
+            /** Items */
+            items: components["schemas"]["Host"][];
         };
         /** Import */
         Import: {
@@ -5788,6 +5877,12 @@ export interface components {
             /** @description `local` is a machine, `simulated` computes nothing. */
             kind: components["schemas"]["ZoneKind"];
             /**
+             * Last Driven By
+             * @description The same of the last one that did; None if nobody ever did.
+             * @example gpu-1
+             */
+            last_driven_by: string | null;
+            /**
              * Name
              * @example local
              */
@@ -5811,7 +5906,7 @@ export interface components {
             simulated: boolean;
             /**
              * Since
-             * @description Since when it does.
+             * @description Since when it is driven, or since when nobody drives it.
              */
             since: string | null;
             /**
@@ -6963,6 +7058,181 @@ export interface operations {
             };
             /** @description If-Match is missing. */
             428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tries. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_hosts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Hosts"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_host: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description In conflict with what is there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from corral.core.networks import is_loopback
 from corral.server.settings.values import (
     HOST_NAME,
     Group,
@@ -67,6 +68,18 @@ class Network(Group):
         "serves HTTPS itself on all interfaces. A request that names another host is refused.",
         "host names without port, separated by commas",
     )
+    internal_url: str = setting(
+        "",
+        "Where the other hosts of this Corral reach this one, and nobody else in its place. Empty: its own "
+        "address. Needed when a proxy in front ends TLS.",
+        "empty, https://<name> or https://<name>:<port>, or http:// with a loopback address",
+    )
+    internal_ca: OptionalPath = setting(
+        None,
+        "Certificate authority (PEM) that signed the certificates of the other hosts, if it is not one that "
+        "this machine trusts anyway.",
+        "empty, or the path of a readable PEM file",
+    )
     connections: WholeNumber = setting(
         2000,
         "Connections that are open at a time; at most half of the open files that the system allows. When "
@@ -107,7 +120,7 @@ class Network(Group):
             raise PydanticCustomError("host", "it is neither an IP address nor a host name")
         return host.lower()
 
-    @field_validator("tls_certificate", "tls_key")
+    @field_validator("tls_certificate", "tls_key", "internal_ca")
     @classmethod
     def _readable_file(cls, path: Path | None) -> Path | None:
         if path is None:
@@ -133,6 +146,20 @@ class Network(Group):
             raise PydanticCustomError("proxy", "only name and port may follow https://")
         # Browsers leave the usual port out of Origin, and it is compared with this.
         return f"https://{parts.netloc.lower().removesuffix(':443')}"
+
+    @field_validator("internal_url")
+    @classmethod
+    def _safe_origin(cls, url: str) -> str:
+        if not url:
+            return url
+        parts = split_url(url)
+        if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise PydanticCustomError("proxy", "it is no https:// address")
+        if parts.path.strip("/") or parts.query or parts.fragment or parts.username is not None:
+            raise PydanticCustomError("proxy", "only name and port may follow https://")
+        if parts.scheme == "http" and not is_loopback(parts.hostname):
+            raise PydanticCustomError("proxy", "without TLS others could read code and shells on the way")
+        return f"{parts.scheme}://{parts.netloc.lower()}"
 
     @field_validator("trusted_proxies")
     @classmethod
@@ -208,6 +235,15 @@ class Network(Group):
         return f"http://{in_url(host)}:{self.port}"
 
     @property
+    def announced_url(self) -> str:
+        """The address for other hosts; empty where there is none that is safe."""
+        if self.internal_url:
+            return self.internal_url
+        if self.serves_tls:
+            return self.public_url
+        return self.local_url if self.is_loopback else ""
+
+    @property
     def allowed_hosts(self) -> tuple[str, ...]:
         """Names a request's Host header may carry (without port), lower case; all else is refused."""
         names = ["localhost", "127.0.0.1", "::1"]
@@ -215,4 +251,6 @@ class Network(Group):
             names.append(self.host)
         if self.behind_proxy:
             names.append(urlsplit(self.behind_proxy).hostname or "")
+        if self.internal_url:
+            names.append(urlsplit(self.internal_url).hostname or "")
         return tuple(dict.fromkeys([*names, *self.host_names]))

@@ -19,9 +19,9 @@ export function ZonePanel({ zone, onClose, onDelete }: { zone: Zone; onClose: ()
     [t('zones.kind'), t(`zones.kindOf.${zone.kind}`)],
     [
       t('zones.drivenBy'),
-      zone.driven_by === null || zone.since === null
+      zone.since === null
         ? t('zones.nobody')
-        : t('zones.drivenSince', { host: zone.driven_by, time: moment(zone.since) }),
+        : t('zones.drivenSince', { host: zone.driven_by ?? t('zones.nobody'), time: moment(zone.since) }),
     ],
     ...(zone.nodes === null
       ? []
