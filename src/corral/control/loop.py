@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum
 from typing import Literal
 
 import structlog
@@ -59,6 +60,13 @@ class Failing:
 
 Turn = Callable[[Term], Awaitable[Done]]
 MayLead = Callable[[Transaction], bool]
+
+
+class CutOff(Enum):
+    """Why a turn must end before it is done."""
+
+    TOO_LONG = "too_long"
+    LEADERSHIP_LOST = "leadership_lost"
 
 
 class Loop:
@@ -240,32 +248,32 @@ class Loop:
         self._turn_began = (started, self._database.now())
         turn = asyncio.ensure_future(self._turn(term))
         turn.add_done_callback(lambda _: self._attention.set())
-        reason = ""
+        cut_off: CutOff | None = None
         try:
-            while not turn.done() and not reason:
+            while not turn.done() and cut_off is None:
                 self._attention.clear()
-                reason = await self._watch(term, started)
+                cut_off = await self._watch(term, started)
         finally:
             await _end(turn)
             self._turn_began = None
         seconds = self._timing.now() - started
         metrics.turn_seconds.labels(self.name).observe(seconds)
-        self._settle(turn, seconds, reason)
+        self._settle(turn, seconds, cut_off)
 
-    async def _watch(self, term: Term, started: float) -> str:
+    async def _watch(self, term: Term, started: float) -> CutOff | None:
         """Waits while a turn runs, renewing the leadership meanwhile; returns why it must end, if it must."""
         gives_up = started + self._longest_turn_seconds
         await self._wait_until(min(self._leadership_due, gives_up))
         now = self._timing.now()
         if now >= gives_up:
-            return f"it took longer than {self._longest_turn_seconds:.0f} s"
+            return CutOff.TOO_LONG
         if now >= self._leadership_due:
             await self._see_to_leadership()
             if self._term is not term:
-                return "the leadership was lost"
-        return ""
+                return CutOff.LEADERSHIP_LOST
+        return None
 
-    def _settle(self, turn: "asyncio.Future[Done]", seconds: float, reason: str) -> None:
+    def _settle(self, turn: "asyncio.Future[Done]", seconds: float, cut_off: CutOff | None) -> None:
         """Counts how a turn ended and sets the pace by it.
 
         Whatever a turn raises is taken here: a loop that dies of one bad row helps nobody. Nothing
@@ -273,12 +281,15 @@ class Loop:
         """
         # A turn that was done in the moment it was cut off is done.
         error = None if turn.cancelled() else turn.exception()
-        if isinstance(error, LeadershipLost) or (turn.cancelled() and reason == "the leadership was lost"):
+        if isinstance(error, LeadershipLost) or (turn.cancelled() and cut_off is CutOff.LEADERSHIP_LOST):
             self._log.warning("turn ended: the leadership was lost", seconds=round(seconds, 3))
             self._end_term()
             self._ended("lost")
         elif turn.cancelled() or error is not None:
             delay = self._pace.failed(self._timing.now())
+            reason = ""
+            if cut_off is CutOff.TOO_LONG:
+                reason = f"it took longer than {self._longest_turn_seconds:.0f} s"
             self._note_failure(reason or (in_words(error) if error else "it was cancelled"))
             self._log.error(
                 "turn failed",

@@ -1,7 +1,7 @@
 """What a person declares an upload to be, and the words when it is refused."""
 
 from corral.core.refusals import Invalid, UnknownType
-from corral.engines.archives.limits import BadArchive, Form
+from corral.engines.archives.limits import BadArchive, Form, UnreadableArchive
 
 # By the media type of the request.
 FORMS = {
@@ -27,7 +27,7 @@ def declared(content_type: str | None) -> Form:
 def refused(error: BadArchive, form: Form) -> Invalid:
     """The same words, with what to do."""
     detail = str(error)
-    if "cannot be read as a tar archive" in detail:
+    if isinstance(error, UnreadableArchive):
         other = "application/gzip" if form is Form.TAR else "application/x-tar"
         return Invalid.field(
             "body", detail, f"Pack the directory anew; or was {other} meant as its Content-Type?"

@@ -11,7 +11,7 @@ from typing import Any
 
 import corral
 from corral.engines.archives import child
-from corral.engines.archives.limits import USUAL, Archive, BadArchive, Contents, Limits
+from corral.engines.archives.limits import USUAL, Archive, BadArchive, Contents, Limits, UnreadableArchive
 
 NOBODY = 65534
 _MOST_ANSWER_BYTES = 64 * 1024
@@ -63,7 +63,7 @@ def _understood(told: bytes, limits: Limits) -> Contents:
     except ValueError:
         answer = {"exhausted": True}  # it was ended before it could say so
     if "refused" in answer:
-        raise BadArchive(answer["refused"])
+        raise (UnreadableArchive if answer["unreadable"] else BadArchive)(answer["refused"])
     if "errno" in answer:
         raise OSError(answer["errno"], os.strerror(answer["errno"]))
     if "exhausted" in answer:

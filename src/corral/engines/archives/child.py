@@ -38,7 +38,7 @@ def confine(request: dict[str, Any]) -> None:
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    from corral.engines.archives.limits import BadArchive, Form, Limits
+    from corral.engines.archives.limits import BadArchive, Form, Limits, UnreadableArchive
     from corral.engines.archives.reader import Reader, check
     from corral.engines.archives.writing import unpack
 
@@ -51,7 +51,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
             else:
                 found = unpack(Reader(file, form, limits), request["target"])
     except BadArchive as error:
-        return {"refused": str(error)}
+        return {"refused": str(error), "unreadable": isinstance(error, UnreadableArchive)}
     except MemoryError:
         return {"exhausted": True}
     except OSError as error:

@@ -51,3 +51,7 @@ USUAL = Limits()
 
 class BadArchive(Exception):
     """An archive that is not taken, in words for whoever sent it: a whole sentence."""
+
+
+class UnreadableArchive(BadArchive):
+    """What was sent is no archive of the kind that it was said to be."""

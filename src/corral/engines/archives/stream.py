@@ -4,7 +4,7 @@ import os
 import zlib
 from typing import BinaryIO
 
-from corral.engines.archives.limits import BadArchive, Form, Limits
+from corral.engines.archives.limits import BadArchive, Form, Limits, UnreadableArchive
 
 _PIECE = 64 * 1024
 _HEADERS_BYTES = 4096  # beside the content, for each entry
@@ -88,8 +88,8 @@ class Stream:
         return too_large(self._limits)
 
 
-def unreadable(why: str) -> BadArchive:
-    return BadArchive(f"It cannot be read as a tar archive ({why}).")
+def unreadable(why: str) -> UnreadableArchive:
+    return UnreadableArchive(f"It cannot be read as a tar archive ({why}).")
 
 
 def too_large(limits: Limits) -> BadArchive:
