@@ -5,6 +5,7 @@ from typing import Any
 from corral.engines.interface import Ending
 from corral.engines.simulated import Program
 from corral.runtimes.service import forget_unused
+from corral.zones.zones import ensure_local_zone
 from tests.apps import ApiClient
 from tests.campus import made, refused
 from tests.control.ground import Ground
@@ -137,3 +138,21 @@ async def test_build_takes_the_smallest_flavor_where_numbers_are_not_allowed(gro
 
 def _work(name: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "command": ["true"], "resources": {"cpu_milli": 1, "memory_mib": 1}} | more
+
+
+async def test_runtime_is_used_only_in_the_zone_that_built_it(ground: Ground) -> None:
+    admin = ground.campus.admin
+    await create(admin, "own", ["numpy"])
+    await ground.pass_time(120)
+    here = made(await admin.get("/zones"))["items"][0]["name"]
+    await ground.campus.database.write(ensure_local_zone, "another-machine", "gpu-2")
+    answer = await admin.post("/training", _work("elsewhere", runtime="own", zone="gpu-2"))
+    problem = refused(answer, 422, "invalid", "body.runtime")
+    assert (problem["detail"], problem["remedy"]) == (
+        f"The runtime own:1 was built in the zone {here}, and is only there.",
+        f"Leave the zone out, or use {here}.",
+    )
+    seen = made(await admin.post("/training/probe", _work("anywhere", runtime="own")))
+    assert [one["zone_name"] for one in seen["zones"]] == [here]
+    work = made(await admin.post("/training", _work("anywhere", runtime="own")))
+    assert (work["zone_name"], work["zone_reason"]) == (here, "only")

@@ -17,6 +17,7 @@ from corral.store.database import AnyRow, Transaction
 from corral.workloads.documents import Document
 from corral.workloads.states import State
 from corral.workloads.tables import workload
+from corral.zones.tables import zone
 
 RuntimeState = Literal["defined", "building", "ready", "failed"]
 
@@ -28,13 +29,23 @@ class UsesRuntime(Document):
     runtime: str | None = None
 
 
-RUNTIMES = select(*runtime.c, workload.c.state.label("build_state")).join(
-    workload, workload.c.id == runtime.c.workload_id, isouter=True
+RUNTIMES = (
+    select(
+        *runtime.c,
+        workload.c.state.label("build_state"),
+        workload.c.zone_id.label("build_zone_id"),
+        zone.c.name.label("build_zone_name"),
+    )
+    .join(workload, workload.c.id == runtime.c.workload_id, isouter=True)
+    .join(zone, zone.c.id == workload.c.zone_id, isouter=True)
 )
 
 
-def check(transaction: Transaction, caller: Caller, wanted: str) -> str:
-    """The runtime that new work names, as `name:version`; without a version, the newest that is ready."""
+def check(transaction: Transaction, caller: Caller, wanted: str, zone_id: str | None = None) -> str:
+    """The runtime that new work names, as `name:version`; without a version, the newest that is ready.
+
+    With a zone, one that was built there: a runtime is on the machine that built it.
+    """
     name, _, version = wanted.partition(":")
     rows = transaction.rows(
         RUNTIMES.where(runtime.c.user_id == caller.user_id, runtime.c.name == name).order_by(
@@ -42,9 +53,17 @@ def check(transaction: Transaction, caller: Caller, wanted: str) -> str:
         )
     )
     chosen = [row for row in rows if not version or str(row.version) == version]
-    ready = next((row for row in chosen if state_of(row) == "ready"), None)
-    if ready is not None:
-        return pinned(ready)
+    ready = [row for row in chosen if state_of(row) == "ready"]
+    here = [row for row in ready if zone_id in {None, row.build_zone_id}]
+    if here:
+        return pinned(here[0])
+    if ready:
+        place = ready[0].build_zone_name
+        raise Invalid.field(
+            "body.runtime",
+            f"The runtime {pinned(ready[0])} was built in the zone {place}, and is only there.",
+            f"Leave the zone out, or use {place}.",
+        )
     if not chosen:
         remedy = f"Make it: corral runtime create {name}."
         raise Invalid.field("body.runtime", f"You have no runtime {wanted}.", remedy)
@@ -53,6 +72,14 @@ def check(transaction: Transaction, caller: Caller, wanted: str) -> str:
     if state == "building":
         remedy = f"Submit again when it is ready; the work {work} builds it."
     raise Invalid.field("body.runtime", f"The runtime {wanted} is {state}.", remedy)
+
+
+def zones_of(transaction: Transaction, caller: Caller, wanted: str) -> frozenset[str]:
+    """The zones in which the runtime, in some version that fits the name, can be used now."""
+    name, _, version = wanted.partition(":")
+    rows = transaction.rows(RUNTIMES.where(runtime.c.user_id == caller.user_id, runtime.c.name == name))
+    fitting = (row for row in rows if not version or str(row.version) == version)
+    return frozenset(row.build_zone_id for row in fitting if state_of(row) == "ready")
 
 
 def builder_of(transaction: Transaction, user_id: str, wanted: str) -> str:

@@ -21,21 +21,23 @@ Runner = Annotated[Caller, Requires(Permission.WORKLOADS_RUN)]
 
 @router.post("", status_code=201)
 async def submit_training(
-    once: CreatedOnce, caller: Runner, planners: Planners, spec: TrainingSpec
+    once: CreatedOnce, database: Db, caller: Runner, planners: Planners, spec: TrainingSpec
 ) -> WorkloadDetail:
     """Queues training work: a command that ends by itself, on as many replicas as it asks for."""
-    chosen = await planners.choose(caller, spec)
+    among = await database.read(service.zones_for, caller, spec)
+    chosen = await planners.choose(caller, spec, among)
     return await once.create(caller, service.submit, spec, chosen)
 
 
 @router.post("/probe")
-async def probe_training(caller: Runner, planners: Planners, spec: TrainingSpec) -> Verdict:
+async def probe_training(database: Db, caller: Runner, planners: Planners, spec: TrainingSpec) -> Verdict:
     """What would become of this work now: it fits, waits, or can never run. Nothing of it is kept."""
-    return await planners.probe(caller, spec)
+    return await planners.probe(caller, spec, await database.read(service.zones_for, caller, spec))
 
 
 @router.post("/preview")
 async def preview_training(database: Db, caller: Runner, planners: Planners, spec: TrainingSpec) -> Preview:
     """The command line and variables of every replica, as they will be; secrets are masked."""
-    chosen = await planners.choose(caller, spec)
+    among = await database.read(service.zones_for, caller, spec)
+    chosen = await planners.choose(caller, spec, among)
     return await database.read(service.preview, caller, spec, chosen)

@@ -17,7 +17,7 @@ from corral.workloads.zone_choice import ZoneChoice
 def submit(
     transaction: Transaction, caller: Caller, spec: TrainingSpec, chosen: ZoneChoice
 ) -> WorkloadDetail:
-    spec = _check_given(transaction, caller, spec)
+    spec = _check_given(transaction, caller, spec, chosen)
     home = authorise(transaction, caller, spec)
     document = resolve(transaction, home, spec, chosen.zone.id)
     workload_id = create(transaction, caller, home, spec.kind, document, chosen)
@@ -28,7 +28,7 @@ def submit(
 
 def preview(transaction: Transaction, caller: Caller, spec: TrainingSpec, chosen: ZoneChoice) -> Preview:
     """The command line and variables, exactly as they will be; nothing of it is kept."""
-    spec = _check_given(transaction, caller, spec)
+    spec = _check_given(transaction, caller, spec, chosen)
     home = authorise(transaction, caller, spec)
     whole = resolve(transaction, home, spec, chosen.zone.id).read(TrainingDocument)
     masked = dict.fromkeys(spec.secrets, secrets.MASK)
@@ -45,11 +45,21 @@ def preview(transaction: Transaction, caller: Caller, spec: TrainingSpec, chosen
     )
 
 
-def _check_given(transaction: Transaction, caller: Caller, spec: TrainingSpec) -> TrainingSpec:
+def zones_for(transaction: Transaction, caller: Caller, spec: TrainingSpec) -> frozenset[str] | None:
+    """The zones that have what the work is given; None if all do. Simulated work needs none of it."""
+    if spec.runtime is None or spec.simulation is not None:
+        return None
+    return runtimes.zones_of(transaction, caller, spec.runtime) or None  # `submit` says what is wrong with it
+
+
+def _check_given(
+    transaction: Transaction, caller: Caller, spec: TrainingSpec, chosen: ZoneChoice
+) -> TrainingSpec:
     """The document with the version of its runtime in it: every attempt has the same."""
     secrets.check(transaction, caller, spec.secrets)
     if spec.upload_id is not None:
         uploads.check(transaction, caller, spec.upload_id)
     if spec.runtime is None:
         return spec
-    return spec.model_copy(update={"runtime": runtimes.check(transaction, caller, spec.runtime)})
+    zone_id = None if spec.simulation is not None else chosen.zone.id
+    return spec.model_copy(update={"runtime": runtimes.check(transaction, caller, spec.runtime, zone_id)})

@@ -32,18 +32,21 @@ class Planning:
     database: Database
     zones: Zones
 
-    async def choose(self, caller: Caller, spec: WorkSpec) -> ZoneChoice:
-        """The zone that new work goes to. Planners are asked only where there is a choice."""
-        possible = await self.database.read(candidates, spec)
+    async def choose(self, caller: Caller, spec: WorkSpec, among: frozenset[str] | None = None) -> ZoneChoice:
+        """The zone that new work goes to. Planners are asked only where there is a choice.
+
+        `among` are the zones that have what it needs; all have if None.
+        """
+        possible = await self.database.read(candidates, spec, among)
         if spec.zone is not None:
             return ZoneChoice(possible[0], ChoiceReason.NAMED)
         if len(possible) == 1:
             return ZoneChoice(possible[0], ChoiceReason.ONLY)
-        return choose(await self._offers(caller, spec))
+        return choose(await self._offers(caller, spec, among))
 
-    async def probe(self, caller: Caller, spec: WorkSpec) -> Verdict:
+    async def probe(self, caller: Caller, spec: WorkSpec, among: frozenset[str] | None = None) -> Verdict:
         """What would become of new work in the zone that it would go to, and what every zone says."""
-        offers = await self._offers(caller, spec)
+        offers = await self._offers(caller, spec, among)
         chosen = choose(offers)
         reason = ChoiceReason.NAMED if spec.zone is not None else chosen.reason
         verdict = next(one.verdict for one in offers if one.zone.id == chosen.zone.id)
@@ -75,10 +78,10 @@ class Planning:
         prober = await self.zones.prober(found.row.zone_id)
         return await prober.explain(caller, workload_id)
 
-    async def _offers(self, caller: Caller, spec: WorkSpec) -> list[Offer]:
+    async def _offers(self, caller: Caller, spec: WorkSpec, among: frozenset[str] | None) -> list[Offer]:
         """What the zones say that can take it at all; refused where none can, in the words of the first."""
         offers, refusals = [], []
-        for zone in await self.database.read(candidates, spec):
+        for zone in await self.database.read(candidates, spec, among):
             prober = await self.zones.prober(zone.id)
             try:
                 offers.append(Offer(zone, await prober.probe(caller, spec)))

@@ -36,8 +36,13 @@ class Offer:
     verdict: Verdict
 
 
-def candidates(transaction: Transaction, spec: WorkSpec) -> tuple[Zone, ...]:
-    """The zones that the work may go to: simulated work to simulated zones, all other work to real ones."""
+def candidates(
+    transaction: Transaction, spec: WorkSpec, among: frozenset[str] | None = None
+) -> tuple[Zone, ...]:
+    """The zones that the work may go to: simulated work to simulated zones, all other work to real ones.
+
+    Left to Corral, it goes to one of `among`, unless that is None.
+    """
     known = all_zones(transaction)
     simulated = spec.simulation is not None
     if spec.zone is not None:
@@ -46,7 +51,11 @@ def candidates(transaction: Transaction, spec: WorkSpec) -> tuple[Zone, ...]:
             raise unknown_zone("body.zone", spec.zone, known)
         _check_kind(named[0], simulated=simulated)
         return (named[0],)
-    fitting = tuple(one for one in known if (one.kind is ZoneKind.SIMULATED) == simulated)
+    fitting = tuple(
+        one
+        for one in known
+        if (one.kind is ZoneKind.SIMULATED) == simulated and (among is None or one.id in among)
+    )
     if fitting:
         return fitting
     if simulated:
