@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sqlalchemy import Column, Integer, MetaData, String, Table, create_engine, insert, select
 from sqlalchemy.engine import Connection
@@ -182,7 +182,26 @@ cursors = st.tuples(st.sampled_from(["name", "name", "name", "-name", "size", No
 )
 
 
-@given(st.text(max_size=60))
+def encoded(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")
+
+
+# What is no list of a cursor at all, at each step of reading one: no base64, no UTF-8, no JSON, no list.
+broken = st.one_of(
+    st.text(max_size=60),
+    st.binary(max_size=40).map(encoded),
+    st.text(max_size=20).map(lambda text: encoded(text.encode("utf-8", "surrogatepass"))),
+    (anything | st.dictionaries(names, anything, max_size=2)).map(
+        lambda one: encoded(json.dumps(one).encode())
+    ),
+    st.integers(1, 300).map(lambda depth: encoded(b"[" * depth + b"]" * depth)),
+)
+
+
+@given(broken)
+@example(encoded(b"7"))
+@example(encoded(b"NaN"))
+@example(encoded(b"[" * 5000))
 def test_no_cursor_breaks_anything(connection: Connection, cursor: str) -> None:
     with pytest.raises(Invalid) as refused:
         page_after(connection, cursor)

@@ -42,6 +42,11 @@ def test_hours_are_written_down_when_they_are_over(beat: int, expected: list[obj
     assert minutes(full_hours(holding(beat=beat))) == expected
 
 
+def test_calendar_is_ahead_of_the_boot_by_the_offset() -> None:
+    ahead = Holding(20 * MINUTE, 0, 45 * MINUTE, 0)
+    assert minutes(full_hours(ahead)) == [(0, 40, "used", 1)]
+
+
 def test_hours_are_written_down_once() -> None:
     assert minutes(full_hours(holding(beat=100, recorded=30))) == [(30, 90, "used", 1)]
     assert full_hours(holding(beat=100, recorded=90)) == ()

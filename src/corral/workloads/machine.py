@@ -237,13 +237,13 @@ def _granted(life: Life, event: Granted) -> Step:
 
 def _found_infeasible(life: Life, event: FoundInfeasible) -> Step:
     if not may_start(life):
-        return Step(life, None, instructions_for(life))
+        return _step(life, None)
     return _step(replace(life, state=State.INFEASIBLE), StateReason(StateCause.INFEASIBLE, event.facts))
 
 
 def _found_feasible(life: Life) -> Step:
     if life.state is not State.INFEASIBLE:
-        return Step(life, None, instructions_for(life))
+        return _step(life, None)
     return _step(replace(life, state=State.QUEUED), StateReason(StateCause.FEASIBLE))
 
 
@@ -260,7 +260,7 @@ def _asked(life: Life, event: Asked) -> Step:
 
 def _stop(life: Life, because: StateReason) -> Step:
     if life.state in OVER or life.fate is Fate.STOP:
-        return Step(life, None, instructions_for(life))
+        return _step(life, None)
     if life.state in UNPLACED:
         return _step(replace(life, state=State.STOPPED, wanted=Wanted.STOP), because)
     return _leave(replace(life, wanted=Wanted.STOP), Fate.STOP, because)
@@ -268,13 +268,13 @@ def _stop(life: Life, because: StateReason) -> Step:
 
 def _suspend_by_hand(life: Life, because: StateReason) -> Step:
     if life.state in OVER or life.wanted is not Wanted.RUN:
-        return Step(life, None, instructions_for(life))
+        return _step(life, None)
     held = replace(life, wanted=Wanted.SUSPEND)
     if life.state in UNPLACED:
         return _step(replace(held, state=State.SUSPENDED), because)
     if life.fate is not None:
         # On its way out already; what is wanted decides where it ends up.
-        return Step(held, None, instructions_for(held))
+        return _step(held, None)
     return _leave(held, Fate.SUSPEND, because)
 
 
@@ -283,21 +283,21 @@ def _resume(life: Life, because: StateReason) -> Step:
     if life.state in {State.SUCCEEDED, State.DELETED} or (
         life.wanted is Wanted.RUN and life.state is not State.FAILED
     ):
-        return Step(life, None, instructions_for(life))
+        return _step(life, None)
     if life.state in OVER | UNPLACED:
         again = replace(
             life, state=State.QUEUED, wanted=Wanted.RUN, failures=0, losses=0, pause_seconds=0, members=()
         )
         return _step(again, because)
     if life.fate is Fate.STOP:
-        return Step(life, None, instructions_for(life))
+        return _step(life, None)
     going_on = replace(life, wanted=Wanted.RUN)
-    return Step(going_on, None, instructions_for(going_on))
+    return _step(going_on, None)
 
 
 def _taken(life: Life, event: Taken) -> Step:
     if life.state not in {State.STARTING, State.RUNNING}:
-        return Step(life, None, instructions_for(life))
+        return _step(life, None)
     facts = {"rule": event.rule.value, "for": event.for_workload, "for_name": event.for_name}
     if event.entitlement is not None:
         facts["entitlement"] = event.entitlement.value
@@ -307,7 +307,7 @@ def _taken(life: Life, event: Taken) -> Step:
 def _kept(life: Life) -> Step:
     taken = life.fate_because
     if life.state is not State.SUSPENDING or life.told or taken is None or taken.why is not StateCause.TAKEN:
-        return Step(life, None, instructions_for(life))
+        return _step(life, None)
     all_run = all(one.phase in {Phase.RUNNING, Phase.ENDED} for one in life.members)
     state = State.RUNNING if all_run else State.STARTING
     facts = {"for": taken.facts["for"], "for_name": taken.facts["for_name"]}
@@ -319,19 +319,19 @@ def _kept(life: Life) -> Step:
 def _seen(life: Life, event: Seen) -> Step:
     member = life.members[event.number]
     if member.phase is Phase.ENDED or list(Phase).index(event.phase) <= list(Phase).index(member.phase):
-        return Step(life, None, instructions_for(life))
+        return _step(life, None)
     seen = _with(life, replace(member, phase=event.phase))
     if seen.state is State.STARTING and all(
         one.phase in {Phase.RUNNING, Phase.ENDED} for one in seen.members
     ):
         return _step(replace(seen, state=State.RUNNING), StateReason(StateCause.ALL_RUN))
-    return Step(seen, None, instructions_for(seen))
+    return _step(seen, None)
 
 
 def _ended(life: Life, event: Ended) -> Step:
     member = life.members[event.number]
     if member.phase is Phase.ENDED:
-        return Step(life, None, instructions_for(life))
+        return _step(life, None)
     after = _with(life, replace(member, phase=Phase.ENDED, end=event.end, said_done=event.said_done))
     because = None
     if after.fate is None and event.end is not End.SUCCEEDED:
@@ -342,7 +342,7 @@ def _ended(life: Life, event: Ended) -> Step:
         assert because is not None
         told = StateReason(StateCause.MEMBER_ENDED, {"replica": event.number, "after": because.as_dict()})
         return _step(replace(after, state=State.STOPPING), told)
-    return Step(after, None, instructions_for(after))
+    return _step(after, None)
 
 
 def _doom(life: Life, event: Ended) -> tuple[Life, StateReason]:
