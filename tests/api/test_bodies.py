@@ -20,12 +20,12 @@ WORK = '{"name": "x", "command": ["true"], "resources": {"cpu": 1, "memory": "1G
         pytest.param(WORK % ("[" * 100 + "]" * 100), "nested more than 32", id="well-formed"),
         pytest.param(WORK % ("9" * 5000), "number that is too long", id="digits"),
         pytest.param(WORK % "1e999", "too large", id="too large"),
-        pytest.param(WORK % "NaN", "no number", id="not a number"),
-        pytest.param(WORK % "-Infinity", "no number", id="infinite"),
+        pytest.param(WORK % "NaN", "not a JSON number", id="not a number"),
+        pytest.param(WORK % "-Infinity", "not a JSON number", id="infinite"),
         pytest.param(
             json.dumps({f"f{number}": 1 for number in range(150_000)}), "more than 5000 members", id="members"
         ),
-        pytest.param("{", "no JSON", id="cut off"),
+        pytest.param("{", "not valid JSON", id="cut off"),
         pytest.param(b'{"a": "\xff"}', "not UTF-8", id="no text"),
     ],
 )

@@ -185,7 +185,9 @@ def test_code_is_typed_at_the_door_and_later_at_home(page: Page, story: Story, w
     page.get_by_role("link", name="Join with a code").click()
     page.get_by_label("Join code").fill("wrong-code")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("There is no such join code, or it is full or too old.")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "There is no such join code, or it is full or has expired."
+    )
     page.get_by_label("Join code").fill(f" {code('CS231')} ")
     page.get_by_role("button", name="Show what it opens").click()
     expect(page.get_by_text("You join with the role User. 3 seats are left.")).to_be_visible()

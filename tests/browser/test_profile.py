@@ -141,7 +141,7 @@ def test_ssh_key_is_explained_when_wrong_and_kept_when_right(
     field.fill("ssh-ed25519 AAAA broken@laptop")
     expect(panel.get_by_label("Title")).to_have_value("broken@laptop")
     panel.get_by_role("button", name="Add SSH key").click()
-    expect(error_at(panel, "Public key")).to_contain_text("The key cannot be read; it may be cut off.")
+    expect(error_at(panel, "Public key")).to_contain_text("The key cannot be read; it may be truncated.")
     expect(panel.get_by_role("alert")).to_have_count(0)
     field.fill(public_key("keiko@laptop"))
     panel.get_by_label("Title").fill("laptop")

@@ -115,7 +115,7 @@ def test_a_restore_says_what_is_valid_again(db: Db, database_url: str, tmp_path:
     said = db("restore", str(tmp_path / "copy.tar.gz"), "--yes").out
     assert "All sessions and login links have ended" in said
     assert "tokens, invitations and join codes that were revoked since" in said
-    assert "What was there before is kept: " in said
+    assert "The old database is kept:  " in said
 
 
 def test_a_database_that_others_use_is_not_replaced(db: Db, database_url: str, tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_over_commitment_is_said_before_and_after(admin: Corral, lab: str) -> No
     tried = admin(*words, "--dry-run")
     assert "Dry run: this would change" in tried.out
     assert "Over-committed: Guarantees of" in tried.out
-    assert "are more than the 16 GPUs of the pool dgx" in admin(*words).out
+    assert "exceed the 16 GPUs of the pool dgx" in admin(*words).out
     assert admin("queue", "edit", lab, "gpu.guarantee=0", "--pool", "dgx").code == 0
 
 
@@ -117,7 +117,7 @@ def test_over_commitment_is_said_before_and_after(admin: Corral, lab: str) -> No
     [
         (["gpu.guarantee=2"], "belongs to no queue"),
         (["{lab}"], "named without a change"),
-        (["{lab}", "gpu.speed=2"], "gpu.speed=2 is not known"),
+        (["{lab}", "gpu.speed=2"], "gpu.speed=2 is unknown"),
         (["{lab}", "gpu.guarantee=many"], "is not a number"),
         (["{lab}", "memory.limit=64"], "is not an amount of memory"),
         (["{lab}", "priority=high"], "is not a whole number"),

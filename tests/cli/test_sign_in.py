@@ -62,7 +62,7 @@ def test_a_sign_in_that_cannot_be_kept_leaves_no_token(
     refused = corral(*sign_in, stdin="seven quiet horses\n", HOME="/proc/nowhere")
 
     assert refused.code == 1
-    assert "cannot be kept" in refused.err
+    assert "cannot be saved" in refused.err
     assert "XDG_CONFIG_HOME" in refused.err
     made = done("audit", "list", "--user", "wei", "--action", "token.create")
     revoked = done("audit", "list", "--user", "wei", "--action", "token.revoke")

@@ -123,7 +123,7 @@ def test_ctrl_c_asks_and_stops(starter: dict[str, str], done: Done, name: str) -
         terminal.type(CTRL_C)
         terminal.wait_for("[s/d] ")
         terminal.type("s\n")
-        terminal.wait_for("told to stop")
+        terminal.wait_for("is stopping")
         assert terminal.ended() == 128 + 15
     assert f"{name} was stopped" in terminal.shown
     assert "Traceback" not in terminal.shown

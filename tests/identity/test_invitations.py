@@ -148,7 +148,7 @@ async def test_without_mail_or_with_a_refusing_server_the_link_still_works(campu
         odd = await invite(campus, mail="a..b@example.org")
     unreachable = await invite(campus, mail="mei@example.org")
     assert "refused the recipient" in refusing["mail_problem"]
-    assert "no address" in odd["mail_problem"]
+    assert "not an address" in odd["mail_problem"]
     assert "cannot be reached" in unreachable["mail_problem"]
     assert server.mails == []
     for number, one in enumerate((created, refusing, odd, unreachable)):

@@ -105,8 +105,8 @@ async def test_what_the_mail_server_says_reaches_the_administrator(campus: Campu
         await set_mail(campus, port=server.port)
         for to, word in (
             ("refused@example.org", "refused the recipient"),
-            ("a..b@example.org", "no address"),
-            (".a@example.org", "no address"),
+            ("a..b@example.org", "not an address"),
+            (".a@example.org", "not an address"),
         ):
             answer = await campus.admin.post("/settings/mail/test", {"to": to})
             assert word in refused(answer, 422, "mail-not-sent")["detail"]
@@ -152,7 +152,7 @@ async def test_an_untrusted_certificate_is_refused_and_a_trusted_one_taken(
         await set_mail(campus, **account, password="wrong-secret")
         answer = await campus.admin.post("/settings/mail/test", {"to": "mei@example.org"})
         detail = refused(answer, 422, "mail-not-sent")["detail"]
-        assert "did not take user name and password" in detail
+        assert "rejected the user name or password" in detail
         assert "wrong-secret" not in detail
 
 

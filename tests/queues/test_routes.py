@@ -154,7 +154,7 @@ async def test_promising_more_than_there_is_is_pointed_out_with_numbers(campus: 
     assert (top["promised"], top["available"], top["resource"]) == (9000, 8000, "gpu_milli")
     assert (middle["promised"], middle["available"]) == (7000, 6000)
     assert middle["detail"] == (
-        "The queues below Science are guaranteed 7 GPUs, it has 6 GPUs in the pool default."
+        "The queues below Science are guaranteed 7 GPUs, but it has 6 GPUs in the pool default."
     )
     await here.give(here.gpus(await here.queue("Science"), guarantee=5000, limit=6500))
     kinds = [one["kind"] for one in (await here.tree())["warnings"] if one["queue_name"] == "Science"]

@@ -36,7 +36,7 @@ ROLE = {
 }
 PROBLEM = {
     "type": "/problems/conflict",
-    "title": "In conflict with what is there",
+    "title": "Conflicts with what exists",
     "status": 409,
     "detail": "There is already a role called Lead here.",
     "remedy": "Choose another name.",

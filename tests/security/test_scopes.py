@@ -95,7 +95,7 @@ async def test_token_passes_with_the_needed_scope_alone_and_with_all_others_not(
         for scope in need.scopes:
             status, text = await call(method, path, frozenset({str(scope)}))
             assert status != 401, (method, path, text)
-            assert "lacks the scope" not in text, (method, path, scope, text)
+            assert "does not have the scope" not in text, (method, path, scope, text)
             if need.permission in {None, scope}:
                 assert status != 403, (method, path, scope, text)
 
@@ -115,7 +115,7 @@ async def test_token_for_queues_reads_neither_account_nor_work(campus: Campus) -
         "/usage",
         "/samples?subject=node:n0&metric=cpu",
     ):
-        assert "lacks the scope" in refused(await program.get(path), 403, "forbidden")["detail"]
+        assert "does not have the scope" in refused(await program.get(path), 403, "forbidden")["detail"]
 
 
 async def test_token_for_people_sees_its_owner_as_it_sees_others(campus: Campus) -> None:

@@ -236,7 +236,7 @@ def test_a_child_that_dies_silently_while_starting_is_told(start: Start) -> None
 
 
 @pytest.mark.parametrize(
-    ("word", "said"), [("stuck", "the last it said: Upgrading the database"), ("mute", "it said nothing")]
+    ("word", "said"), [("stuck", "the last it said: Upgrading the database"), ("mute", "it reported nothing")]
 )
 def test_a_child_that_never_gets_ready_is_given_up_in_time(start: Start, word: str, said: str) -> None:
     run = start(word, start_seconds=3.0)
@@ -252,7 +252,7 @@ def test_a_child_that_hangs_when_started_again_is_tried_once_more(start: Start) 
 
     run.until(lambda: "The api process runs again." in run.output())
 
-    assert "was not ready within 3 s; it said nothing." in run.output()
+    assert "was not ready within 3 s; it reported nothing." in run.output()
     assert len(run.child_pids()) == 3
     assert run.process.poll() is None
 

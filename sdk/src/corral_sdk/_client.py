@@ -82,5 +82,5 @@ class Client:
         return f"Client({self.endpoint.url!r})"
 
     def events(self, last_event_id: str | None = None) -> Generator[Event, None, None]:
-        """Changes the caller may see, for ever; goes on after `last_event_id`."""
+        """Changes the caller may see, endlessly; continues after `last_event_id`."""
         return events(self._transport, last_event_id)

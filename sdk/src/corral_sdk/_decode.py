@@ -25,7 +25,7 @@ def decode(kind: type[T], value: object) -> T:
             given[name] = convert(value[name])
         elif required:
             raise UnexpectedAnswerError(
-                f"The answer lacks the field {name} of {kind.__name__}.",
+                f"The answer has no field {name} of {kind.__name__}.",
                 remedy="Use versions of Corral and of its client that belong together.",
             )
     return kind(**given)

@@ -101,7 +101,7 @@ class _Rules:
     lines: tuple[tuple[re.Pattern[str], bool, bool], ...]  # pattern, whether it takes back, directories only
 
     def verdict(self, name: str, *, is_directory: bool) -> bool | None:
-        """True: left out; False: taken back in; None: nothing is said."""
+        """True: left out; False: included again; None: no rule matches."""
         below = name[len(self.base) :]
         said: bool | None = None
         for pattern, takes_back, directories_only in self.lines:

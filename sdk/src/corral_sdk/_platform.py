@@ -69,7 +69,7 @@ class SettingsResource(Resource):
         return self._change("PUT", MailSettings, "settings", "mail", body=body, generation=generation)
 
     def test_mail(self, to: str) -> MailTested:
-        """Sends a test mail now; raises `Problem` with what the mail server said."""
+        """Sends a test mail now; raises `Problem` with the mail server's error."""
         return decode(MailTested, self._act("settings", "mail", "test", body={"to": to}))
 
     def registration(self) -> RegistrationSettings:
@@ -84,7 +84,7 @@ class SettingsResource(Resource):
 
 
 def events(transport: Transport, last_event_id: str | None = None) -> Generator[Event, None, None]:
-    """Changes the caller may see, for ever; reconnects by itself and goes on after the last one seen."""
+    """Changes the caller may see, endlessly; reconnects and continues after the last one seen."""
     wait = _FIRST_WAIT_SECONDS
     while True:
         headers = {"Accept": "text/event-stream"}
@@ -126,5 +126,5 @@ def _event(fields: dict[str, str], data: str) -> Event:
     try:
         document = json.loads(data)
     except ValueError:
-        raise UnexpectedAnswerError("An event is no JSON.") from None
+        raise UnexpectedAnswerError("An event is not valid JSON.") from None
     return decode(Event, {**document, "id": identifier, "object_id": document.get("id", "")})

@@ -18,7 +18,7 @@ class QueueTree(Resource):
     """
 
     def read(self, *, organisation: str | None = None) -> Queues:
-        """The tree with its pools, and where more is promised than there is."""
+        """The tree with its pools, and warnings where guarantees exceed capacity."""
         return self._get(Queues, "queues", query={"organisation": organisation})
 
     def get(self, queue_id: str) -> Queue:

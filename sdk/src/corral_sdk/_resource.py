@@ -50,12 +50,12 @@ class Resource:
     def _page(self, kind: type[T], *path: str, query: Mapping[str, object] | None = None) -> Page[T]:
         document = self._transport.request("GET", _path(path), query=query).json()
         if not isinstance(document, dict) or not isinstance(document.get("items"), list):
-            raise UnexpectedAnswerError("The answer is no list of Corral's.")
+            raise UnexpectedAnswerError("The answer is not a list of Corral's.")
         items = tuple(decode(kind, item) for item in document["items"])
         return Page(items, document.get("next_cursor"))
 
     def _each(self, kind: type[T], *path: str, query: Mapping[str, object] | None = None) -> Iterator[T]:
-        """All items, page after page; the next page is asked for when the last one is used up."""
+        """All items, page after page; each page is requested when it is needed."""
         cursor: str | None = None
         while True:
             page = self._page(kind, *path, query={"limit": MOST_PER_PAGE, **(query or {}), "cursor": cursor})
@@ -81,7 +81,7 @@ class Resource:
         )
 
     def _put(self, kind: type[T], *path: str) -> T:
-        """Makes something be so; asking again changes nothing."""
+        """An idempotent PUT without a body."""
         return decode(kind, self._transport.request("PUT", _path(path)).json())
 
     def _delete(self, *path: str, generation: int | None = None) -> None:

@@ -52,7 +52,7 @@ def sign_in(
     session = decode(Session, answer.json())
     cookies = SimpleCookie(answer.headers.get("set-cookie", ""))
     if not cookies or session.csrf_token is None:
-        raise UnexpectedAnswerError("Signing in brought no session.")
+        raise UnexpectedAnswerError("Signing in returned no session.")
     headers = {
         "Cookie": "; ".join(f"{key}={morsel.value}" for key, morsel in cookies.items()),
         "X-CSRF-Token": session.csrf_token,

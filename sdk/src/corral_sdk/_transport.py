@@ -144,7 +144,7 @@ class Transport:
             connection.close()
 
     def connect(self) -> tuple[str, socket.socket]:
-        """A connection of one's own, and the name to send as Host."""
+        """A new connection, and the name to send as Host."""
         parts = urlsplit(self.url)
         connection = self._connection(self.timeout_seconds)
         try:

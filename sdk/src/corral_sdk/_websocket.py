@@ -79,7 +79,7 @@ class WebSocket:
         self._connection.close()
 
     def hang_up(self) -> None:
-        """Ends it from another thread than the one that reads, which is told so."""
+        """Closes it from another thread than the reader's, and wakes the reader."""
         with contextlib.suppress(OSError):  # it may have ended already
             self._connection.shutdown(socket.SHUT_RDWR)
 

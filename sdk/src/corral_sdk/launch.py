@@ -62,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
     """Runs the command and returns the exit code."""
     command = list(arguments[1:] if arguments[:1] == ["--"] else arguments)
     if not command:
-        print("corral: no command is given to launch", file=sys.stderr)
+        print("corral: no command given to launch", file=sys.stderr)
         return 2
     signals, wake = _listen()
     try:

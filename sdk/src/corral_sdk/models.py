@@ -149,20 +149,20 @@ class AuditEntry:
     at: datetime
     """When, in UTC."""
     actor_id: str
-    """The user; empty where Corral itself or nobody known acted."""
+    """The user; empty for Corral itself and for visitors."""
     actor_name: str
     """The user's name at that time."""
     via: str
-    """How they were signed in: session, token, local or system; after a colon, by which one."""
+    """How they were signed in: session, token, local or system; after a colon, which one."""
     action: str
     """One of `GET /audit/actions`."""
     object_kind: str
-    """What kind of thing it was done to."""
+    """The kind of object."""
     object_id: str
     object_name: str
     """Its name at that time."""
     organisation_id: str
-    """Where it belonged."""
+    """The organisation it belonged to."""
     result: str
     """One of: `done`, `refused`."""
     reason: str | None
@@ -191,9 +191,9 @@ class Capacity:
 class ChangedQueues:
     dry_run: bool
     items: tuple[Queue, ...]
-    """The queues that were named, as they are then."""
+    """The changed queues, after the change."""
     warnings: tuple[QueueWarning, ...]
-    """All that you may see, after the change."""
+    """All warnings that you may see, after the change."""
     effects: tuple[QueueEffect, ...]
     """Queues that you may see whose fair share changes."""
 
@@ -211,7 +211,7 @@ class ChecklistItem:
     """One of: `password`, `organisation`, `people`, `second_administrator`, `mail`."""
     done: bool
     count: int | None = None
-    """The number behind it, where there is one."""
+    """The number it depends on, if any."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,7 +220,7 @@ class CreatedInvitation:
     role_expires_at: datetime | None = None
     """When the role ends: no later than the authority of whoever gives it."""
     notice: str | None = None
-    """Why it ends at a time that was not asked for; null if it does not."""
+    """Why it ends at a time that nobody asked for; null otherwise."""
     secret: str
     url: str
     """Shown once; works without a mail server."""
@@ -232,7 +232,7 @@ class CreatedInvitation:
 class JoinCode:
     id: str
     code: str | None
-    """Null for those who could not give its role there: who has the code has the role."""
+    """Null unless you could give its role there: whoever has the code gets the role."""
     organisation_id: str
     organisation_name: str
     role_id: str
@@ -248,7 +248,7 @@ class CreatedJoinCode(JoinCode):
     role_expires_at: datetime | None
     """When the role ends: no later than the authority of whoever gives it."""
     notice: str | None
-    """Why it ends at a time that was not asked for; null if it does not."""
+    """Why it ends at a time that nobody asked for; null otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,7 +264,7 @@ class CreatedUser:
     login_link: LoginLink
     """Hand it to them; they choose a password when they use it."""
     notice: str | None = None
-    """Why it ends at a time that was not asked for; null if it does not."""
+    """Why it ends at a time that nobody asked for; null otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,9 +298,9 @@ class Flavor:
     gpu: FlavorGpu | None
     enabled: bool
     preset: bool
-    """Corral made it from the first machine it saw; change it as you like."""
+    """Corral created it for the first machine it found; it can be edited like any other."""
     organisations: tuple[FlavorPlace, ...]
-    """Who may use it, with all below them; as far as you may see."""
+    """Organisations that may use it, with everything below them; as far as you may see."""
     may_change: bool
     lack: FlavorLack | None
     """Why work with it can never run: it fits on no node, lost and cordoned ones counted. null: it fits."""
@@ -330,7 +330,7 @@ class FlavorLack:
     kind: str
     asked: int
     most: int
-    """That one node has."""
+    """The most that one node has."""
     names: tuple[str, ...]
     """Models, the MIG profile or taints, where they decide."""
     restricted: bool = False
@@ -411,7 +411,7 @@ class ImportResult:
     role_expires_at: datetime | None = None
     """When the role ends: no later than the authority of whoever gives it."""
     notice: str | None = None
-    """Why it ends at a time that was not asked for; null if it does not."""
+    """Why it ends at a time that nobody asked for; null otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -439,7 +439,7 @@ class Invitation:
     created_at: datetime
     expires_at: datetime
     mailed_at: datetime | None
-    """When the mail server took it; null if no mail was sent."""
+    """When the mail server accepted it; null if no mail was sent."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -447,7 +447,7 @@ class InvitationPreview:
     organisation_name: str
     role_name: str
     role_key: str | None
-    """Of a preset, which each language has a word for."""
+    """Of a preset role; null for custom roles."""
     invited_by: str
     mail: str | None
     expires_at: datetime
@@ -460,7 +460,7 @@ class JoinPreview:
     organisation_name: str
     role_name: str
     role_key: str | None
-    """Of a preset, which each language has a word for."""
+    """Of a preset role; null for custom roles."""
     seats_left: int
     expires_at: datetime
     role_expires_at: datetime | None
@@ -516,7 +516,7 @@ class MachineFacts:
     """No GPU was found: GPUs of this machine are simulated."""
     gpu_driver: str | None
     gpu_note: str | None
-    """What the driver said, where there is something to say."""
+    """A message from the driver, if there is one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -530,17 +530,17 @@ class MachineGpu:
 @dataclass(frozen=True, kw_only=True)
 class MailSettings:
     host: str | None
-    """Null: no mail server, nothing is sent."""
+    """Null: no mail server; no mail is sent."""
     port: int
     encryption: str
     """One of: `starttls`, `tls`, `none`."""
     user_name: str | None
     password_set: bool
-    """Whether a password is stored; it is never shown."""
+    """Whether a password is stored; it is never returned."""
     sender: str | None
     """The address mail comes from."""
     tested_at: datetime | None
-    """When the mail server last took a test mail."""
+    """When the mail server last accepted a test mail."""
     generation: int
 
 
@@ -595,7 +595,7 @@ class OpenSession:
 class Organisation:
     id: str
     parent_id: str | None
-    """Null on the root, and where the parent may not be seen."""
+    """Null for the root, and where you may not see the parent."""
     name: str
     path: tuple[str, ...]
     """Ids from the outermost visible organisation down to this one."""
@@ -632,7 +632,7 @@ class PermissionsHere:
     `queues.manage`, `flavors.read`, `flavors.manage`, `workloads.run`, `workloads.read`,
     `workloads.manage`."""
     ends: Mapping[str, datetime]
-    """Until when, of those that you hold for a time; what you give of them ends then, too."""
+    """Ends of permissions that you hold for a limited time; roles that you give end then, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -706,7 +706,7 @@ class Provider:
 class Queue:
     id: str
     parent_id: str | None
-    """Null on the root, and where the queue above may not be seen."""
+    """Null for the root, and where you may not see the queue above."""
     name: str
     """Of the organisation, or of the person."""
     organisation_id: str
@@ -718,23 +718,23 @@ class Queue:
     policy: str
     """fixed: neither borrows nor lends; elastic: does both. One of: `fixed`, `elastic`."""
     reclaim_min_runtime_seconds: int | None
-    """null: as the queue above."""
+    """null: inherited from the queue above."""
     preempt_min_runtime_seconds: int | None
-    """null: as the queue above."""
+    """null: inherited from the queue above."""
     custom_numbers: bool | None
-    """Work may ask for numbers instead of a flavor; null: as the queue above."""
+    """Work may ask for custom amounts instead of a flavor; null: inherited."""
     colour: int
-    """1 to 8: its category on every page."""
+    """1 to 8: its colour on every page."""
     quotas: tuple[QueueQuota, ...]
     may_change: bool
-    """Whether you may change what it is entitled to."""
+    """Whether you may change its quotas and policies."""
     created_at: datetime
     generation: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueueEffect:
-    """Another fair share: who holds more than it may have to give some back, who holds less gets it."""
+    """A fair share that changes: queues above theirs may have to give some back, those below get it."""
 
     queue_id: str
     queue_name: str
@@ -756,7 +756,7 @@ class QueuePerson:
 
 @dataclass(frozen=True, kw_only=True)
 class QueuePool:
-    """A pool that quotas are given in."""
+    """A pool with quotas."""
 
     id: str
     name: str
@@ -774,22 +774,22 @@ class QueueQuota:
     resource: str
     """One of: `gpu_milli`, `cpu_milli`, `memory_mib`."""
     guarantee: int
-    """Given back on demand; -1: everything."""
+    """Reclaimed on demand; -1: everything."""
     limit: int
-    """Never more than this; -1: no limit."""
+    """An upper bound; -1: no limit."""
     weight: int
-    """Part of the surplus, in proportion to its siblings'."""
+    """Its weight among its siblings when surplus is divided."""
     used: int | None
-    """What its work and all below it holds now; null: not known."""
+    """What its work and everything below it holds now; null: unknown."""
     wanted: int | None
-    """What its work waits for; null: not known."""
+    """What its work waits for; null: unknown."""
     fair_share: int | None
-    """Its part of the pool, of what is held and waited for now; null: not known."""
+    """Its fair share of the pool by current use and demand; null: unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueueWarning:
-    """Promised is more than there is: some guarantee cannot be kept when all ask for theirs."""
+    """Guarantees exceed capacity: not all of them can be kept at the same time."""
 
     kind: str
     """One of: `above_capacity`, `above_guarantee`, `above_limit`."""
@@ -833,7 +833,7 @@ class RegistrationSettings:
     sign_up: bool
     """Whether people may sign up; they wait for approval."""
     organisation_id: str
-    """Where people who sign up belong."""
+    """The organisation that people who sign up join."""
     generation: int
 
 
@@ -1035,7 +1035,7 @@ class Session:
     current_password_needed: bool
     """Whether a new password needs the current one; not after a login link, for instance."""
     permissions: tuple[PermissionsHere, ...]
-    """What you may do on which organisation and below."""
+    """Your permissions by organisation; they hold below it, too."""
     expires_at: datetime | None
 
 
@@ -1077,7 +1077,7 @@ class Token:
     expires_at: datetime | None
     last_used_at: datetime | None
     local: bool
-    """Made at start for the command on Corral's own machine."""
+    """Created at start for the command on Corral's own machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1207,7 +1207,7 @@ class User:
     state: str
     """One of: `active`, `disabled`, `pending`."""
     priority: int
-    """1 to 5; 5 goes first."""
+    """1 to 5; 5 is the highest."""
     language: str | None
     """One of: `en`, `zh-TW`, `zh-CN`."""
     theme: str | None
@@ -1216,7 +1216,7 @@ class User:
     last_seen_at: datetime | None
     generation: int
     organisations: tuple[OrganisationName, ...]
-    """Where they belong, as far as you may see."""
+    """Their organisations, as far as you may see them."""
     roles: tuple[RoleGrant, ...]
     """Roles on organisations that you may see."""
 
@@ -1238,7 +1238,7 @@ class UserWithRole(User):
     expires_at: datetime | None
     """When the role ends: no later than the authority of whoever gives it."""
     notice: str | None
-    """Why it ends at a time that was not asked for; null if it does not."""
+    """Why it ends at a time that nobody asked for; null otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)

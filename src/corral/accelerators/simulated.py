@@ -1,4 +1,4 @@
-"""Devices that are only said to be there: "8xH100-80GB", "2xA100-40GB,4xT4-16GB". They compute nothing."""
+"""Simulated devices: "8xH100-80GB", "2xA100-40GB,4xT4-16GB". They compute nothing."""
 
 import re
 

@@ -167,8 +167,8 @@ class Need:
                 "Sign in to the console, or use a token with the scope *.",
             )
         raise Forbidden(
-            f"This token lacks the scope {' or '.join(self.scopes)}.",
-            "Make a token that has it: in the console under Profile, Tokens.",
+            f"This token does not have the scope {' or '.join(self.scopes)}.",
+            "Create a token that has it, in the console under Profile, Tokens.",
         )
 
 

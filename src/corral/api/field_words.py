@@ -10,48 +10,48 @@ __all__ = ["field_errors", "pattern_words"]
 
 _ID = re.compile(r"\^(\[a-z\]|[a-z])\[0123456789abcdefghjkmnpqrstvwxyz\]\{22\}\$")
 _PATTERNS = (
-    (re.compile(r"^\^\[\^@"), "It is no mail address.", "Write it like chen@example.edu."),
+    (re.compile(r"^\^\[\^@"), "It is not a mail address.", "Write it like chen@example.edu."),
     (
         re.compile(r"^\^\[a-z\]\[a-z0-9\]\*"),
-        "It is no name to sign in with.",
+        "It is not a valid login name.",
         "Use a-z, 0-9 and, between them, . _ -",
     ),
     (
         re.compile(r"^\^\[A-Za-z_\]"),
-        "It is no name of a variable.",
+        "It is not a valid variable name.",
         "Use letters, digits and _, no digit first.",
     ),
     (
         re.compile(r"^\^\[A-Za-z0-9\]\["),
-        "It has characters that are not allowed.",
+        "It contains characters that are not allowed.",
         "Use letters, digits, . _ and -.",
     ),
     (
         re.compile(r"^\^\[a-z0-9\]\+"),
-        "It has characters that are not allowed.",
+        "It contains characters that are not allowed.",
         "Use a-z, 0-9 and, between them, . or -.",
     ),
     (
         re.compile(r"^\^\(\?:"),
-        "It names nothing that is measured.",
+        "It is not a subject that Corral measures.",
         "Write KIND:ID, such as workload:ID or node:ID.",
     ),
 )
 # What Pydantic puts into the place of a field when it tried several types.
 _TRIED = re.compile(r".*[\[(].*|int|str|float|bool|none|date|datetime")
 _NO_KIND = {
-    "int": "It is no whole number.",
-    "float": "It is no number.",
-    "decimal": "It is no number.",
+    "int": "It is not a whole number.",
+    "float": "It is not a number.",
+    "decimal": "It is not a number.",
     "bool": "It is neither true nor false.",
-    "string": "It is no text.",
-    "list": "It is no list.",
-    "tuple": "It is no list.",
-    "dict": "It is no object.",
-    "model": "It is no object.",
-    "dataclass": "It is no object.",
-    "datetime": "It is no time.",
-    "date": "It is no date.",
+    "string": "It is not text.",
+    "list": "It is not a list.",
+    "tuple": "It is not a list.",
+    "dict": "It is not an object.",
+    "model": "It is not an object.",
+    "dataclass": "It is not an object.",
+    "datetime": "It is not a time.",
+    "date": "It is not a date.",
 }
 
 
@@ -65,7 +65,7 @@ def field_errors(items: Iterable[Any]) -> Sequence[FieldError]:
         if item["type"] in ("enum", "literal_error"):
             listed = choices.setdefault(field, [])
             listed += [each for each in _choices(item) if each not in listed]
-            message, remedy = "There is no such value.", f"Use one of: {', '.join(listed)}."
+            message, remedy = "It is not an allowed value.", f"Use one of: {', '.join(listed)}."
         found[field] = FieldError(field, message, remedy)
     return list(found.values())
 
@@ -73,11 +73,11 @@ def field_errors(items: Iterable[Any]) -> Sequence[FieldError]:
 def pattern_words(pattern: str) -> tuple[str, str]:
     """What is wrong, and what would be right, where a text has to have a form."""
     if _ID.fullmatch(pattern):
-        return "It is no id.", "Use an id as it is listed."
+        return "It is not an id.", "Use an id as it is listed."
     for known, message, remedy in _PATTERNS:
         if known.match(pattern):
             return message, remedy
-    return "It has characters that are not allowed here.", "Use ordinary letters, digits and signs."
+    return "It contains characters that are not allowed here.", "Use ordinary letters, digits and signs."
 
 
 def _field(steps: Sequence[Any]) -> str:
@@ -95,7 +95,7 @@ def _words(item: Any) -> tuple[str, str]:
         case "missing":
             return "It is missing.", "Give a value for it."
         case "extra_forbidden":
-            return "It is not known here.", "Leave it out."
+            return "It is unknown.", "Leave it out."
         case "string_pattern_mismatch":
             return pattern_words(str(context.get("pattern", "")))
         case "string_too_long" | "too_long":

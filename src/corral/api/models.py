@@ -49,7 +49,7 @@ class Change(Input):
         fields = self.model_dump(exclude_unset=True)
         for name, value in fields.items():
             if value is None and name not in may_be_empty:
-                raise Invalid.field(f"body.{name}", "It cannot be empty.", "Give a value, or leave it out.")
+                raise Invalid.field(f"body.{name}", "It must not be empty.", "Give a value, or leave it out.")
         return fields
 
 
@@ -61,14 +61,14 @@ def visible(text: str, info: ValidationInfo) -> str:
     """Refuses names that are read as others: with controls, bidirectional or invisible characters."""
     hidden = None if info.context == STORED else hidden_character(text)
     if hidden is not None:
-        raise ValueError(f"it has {hidden}, which cannot be seen or changes how text is shown")
+        raise ValueError(f"it has {hidden}, which is invisible or changes how text is displayed")
     return text
 
 
 def _comparable(text: str) -> str:
     # A few characters stand for whole words; what names are compared by must fit its column.
     if len(name_key(text)) > LONGEST_NAME_KEY:
-        raise ValueError("it is too long once its characters are written out")
+        raise ValueError("it is too long once its characters are expanded")
     return text
 
 
@@ -80,7 +80,7 @@ def _cleaned(value: Any, info: ValidationInfo) -> Any:
 def storable(text: str) -> str:
     """Refuses what PostgreSQL cannot store."""
     if "\x00" in text:
-        raise ValueError("it has a NUL character")
+        raise ValueError("it contains a NUL character")
     return text
 
 

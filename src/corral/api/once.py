@@ -82,8 +82,8 @@ class Once:
         kept = select(func.count()).select_from(idempotent_answer).where(t.principal_id == caller.user_id)
         if transaction.scalar(kept) >= (most := transaction.bounds.kept_answers):
             raise TooMany(
-                f"Corral keeps {most} answers of creates with an Idempotency-Key for you, a day each.",
-                "Create less at once, or leave the key out.",
+                f"Corral keeps {most} answers to your creates with an Idempotency-Key, for a day each.",
+                "Create fewer things at once, or leave the key out.",
             )
         transaction.run(
             delete(idempotent_answer).where(
@@ -123,7 +123,7 @@ async def _once(
             min_length=1,
             max_length=200,
             pattern=r"^[\x21-\x7e]+$",
-            description="Any text of yours; the same key makes a repeated request the same request.",
+            description="Any text; repeating a request with the same key does not create anything twice.",
         ),
     ] = None,
 ) -> Once:

@@ -27,14 +27,14 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 Limit = Annotated[int, Query(ge=1, le=MOST, description="How many items at most.")]
 Cursor = Annotated[
     str | None,
-    Query(max_length=600, description="`next_cursor` of the page before; leave out for the first."),
+    Query(max_length=600, description="`next_cursor` of the previous page; leave it out for the first."),
 ]
 
 
 class Page(Output, Generic[T]):
     items: list[T]
     next_cursor: str | None = Field(
-        description="Give it as `cursor` for the next page; null on the last one."
+        description="Pass it as `cursor` to get the next page; null on the last page."
     )
 
 
@@ -118,5 +118,5 @@ def _bad_cursor() -> Invalid:
     return Invalid.field(
         "query.cursor",
         "The cursor does not belong to this list and order.",
-        "Use next_cursor of the page before, with the same sort; leave it out for the first page.",
+        "Use next_cursor of the previous page, with the same sort; leave it out for the first page.",
     )

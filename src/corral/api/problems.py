@@ -1,4 +1,4 @@
-"""Every error leaves as application/problem+json: what is wrong, which field, what to do, the request id."""
+"""Every error is sent as application/problem+json: what is wrong, which field, what to do, the request id."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -32,7 +32,7 @@ class Problem(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     type: str = Field(examples=["/problems/conflict"])
-    title: str = Field(examples=["In conflict with what is there"])
+    title: str = Field(examples=["Conflicts with what exists"])
     status: int = Field(examples=[409])
     detail: str = Field(examples=["There is already an organisation called Robotics here."])
     remedy: str = Field(examples=["Choose another name."])
@@ -100,7 +100,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
     errors = field_errors(error.errors()[:20])
     fields = ", ".join(dict.fromkeys(item.field for item in errors))
     refusal = Invalid(
-        f"Not valid: {fields}.", "Correct the fields named below and send it again.", errors=errors
+        f"Not valid: {fields}.", "Correct these fields and send the request again.", errors=errors
     )
     return refusal_response(refusal, _request_id(request))
 
@@ -129,7 +129,7 @@ async def _database_away(request: Request, error: Exception) -> Response:
     log.error("database does not answer", error=str(error))
     refusal = Unavailable(
         "The database does not answer. Nothing was changed.",
-        "Try again in some seconds; an administrator finds the cause in the server's log.",
+        "Try again in a few seconds; administrators find the cause in the server's log.",
         headers={"Retry-After": "5"},
     )
     return refusal_response(refusal, _request_id(request))
@@ -141,7 +141,7 @@ def internal_error_response(request_id: str) -> Response:
         slug="internal",
         title="An error in Corral",
         status=500,
-        detail="Corral made a mistake. Nothing was changed.",
+        detail="Something went wrong inside Corral. Nothing was changed.",
         remedy="Tell an administrator the request id; the server's log has the details under it.",
     )
 

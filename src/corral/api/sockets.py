@@ -1,4 +1,4 @@
-"""WebSockets: who may open one, what is told when something is refused, and when it must end.
+"""WebSockets: who may open one, how refusals are sent, and when a connection must end.
 
 Before it is open a refusal is an HTTP answer like any other; afterwards it is a message, and the end.
 """
@@ -43,7 +43,7 @@ def endpoint(handler: Handler, permission: Permission) -> Endpoint:
         except Refusal as refusal:
             await _refuse(websocket, refusal)
         except WebSocketDisconnect:
-            pass  # the caller went away while something was told
+            pass  # the caller went away during a send
 
     served = cast("Endpoint", serve)
     served.need = need
@@ -74,9 +74,9 @@ async def _refuse(websocket: WebSocket, refusal: Refusal) -> None:
     if websocket.application_state is WebSocketState.CONNECTING:
         await websocket.send_denial_response(answer)
         return
-    with contextlib.suppress(TimeoutError):  # somebody is there, and reads nothing
+    with contextlib.suppress(TimeoutError):  # the other side is connected but does not read
         async with asyncio.timeout(_LAST_SECONDS):
-            with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # nobody may be there to be told
+            with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the other side may be gone
                 await websocket.send_text(f'{{"problem": {bytes(answer.body).decode()}}}')
                 await websocket.close(REFUSED)
         await asyncio.sleep(_LAST_SECONDS)  # to read that, and to close it from the other side

@@ -15,14 +15,14 @@ from corral.api.callers import IDENTITY, Caller, authenticate
 from corral.core.refusals import Unavailable
 from corral.store.database import Database
 
-# Should a hint be lost on its way from another process.
+# In case a hint from another process gets lost.
 CHECK_SECONDS = 30.0
-# One change wakes all connections; they ask within this time, not all in one moment.
+# One change wakes all connections; they check within this time, not all at the same moment.
 SPREAD_SECONDS = 1.0
 # The extension of ASGI by which our server lets a connection be ended at once.
 DROP = "corral.drop"
 
-# Asks again whether this caller may be here; refuses if not.
+# Checks again whether this caller may be here; refuses if not.
 Check = Callable[[Caller], Awaitable[object]]
 
 
@@ -64,7 +64,7 @@ async def _still(connection: HTTPConnection, check: Check) -> Caller:
         await check(caller)
     except SQLAlchemyError as error:
         raise Unavailable(
-            "It cannot be checked now whether you may stay connected.", "Connect again in some seconds."
+            "Corral cannot check right now whether you may stay connected.", "Reconnect in a few seconds."
         ) from error
     return caller
 

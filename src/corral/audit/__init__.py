@@ -1,1 +1,1 @@
-"""Who did what to what, written in the transaction that did it, kept for ever, searched by index."""
+"""The audit log: who did what to what. Written in the transaction of the change, kept for ever, indexed."""

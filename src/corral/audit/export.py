@@ -26,7 +26,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 def record_export(
     transaction: Transaction, caller: Caller, filters: Filters, file_format: Format, find_path: FindPath
 ) -> str:
-    """Told in every organisation whose log is read; returns the id of the first entry."""
+    """Records the export in every organisation whose log is read; returns the id of the first entry."""
     described = {
         "format": file_format,
         "actor": filters.actor_id,

@@ -34,18 +34,18 @@ class AuditEntry(Output):
     id: str = Field(description="Sorts by time.", examples=["a01k9x3v7qzt8m2c4w6d0eh"])
     at: datetime = Field(description="When, in UTC.", examples=["2026-11-15T08:30:00.125000Z"])
     actor_id: str = Field(
-        description="The user; empty where Corral itself or nobody known acted.", examples=[_A_USER]
+        description="The user; empty for Corral itself and for visitors.", examples=[_A_USER]
     )
     actor_name: str = Field(description="The user's name at that time.", examples=["mei"])
     via: str = Field(
-        description="How they were signed in: session, token, local or system; after a colon, by which one.",
+        description="How they were signed in: session, token, local or system; after a colon, which one.",
         examples=["session:s01k9x3v7qzt8m2c4w6d0ek"],
     )
     action: str = Field(description="One of `GET /audit/actions`.", examples=["user.change"])
-    object_kind: str = Field(description="What kind of thing it was done to.", examples=["user"])
+    object_kind: str = Field(description="The kind of object.", examples=["user"])
     object_id: str = Field(examples=["u01k9x3v7qzt8m2c4w6d0em"])
     object_name: str = Field(description="Its name at that time.", examples=["lin"])
-    organisation_id: str = Field(description="Where it belonged.", examples=[_AN_ORGANISATION])
+    organisation_id: str = Field(description="The organisation it belonged to.", examples=[_AN_ORGANISATION])
     result: Literal["done", "refused"] = Field(examples=["done"])
     reason: str | None = Field(description="Why it was refused.", examples=[None])
     before: dict[str, Any] | None = Field(
@@ -100,7 +100,7 @@ Action = Annotated[str, StringConstraints(max_length=60), AfterValidator(_known)
 
 
 class AuditFilters(Input):
-    """Filters are combined: all of them must fit."""
+    """All filters must match."""
 
     actor: UserId | None = Field(None, description="Id of the user who did it.", examples=[_A_USER])
     action: list[Action] = Field(
@@ -110,17 +110,17 @@ class AuditFilters(Input):
         examples=[["user.change"]],
     )
     object: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_.-]{1,23}$")] | None = Field(
-        None, description="Id of what it was done to.", examples=["u01k9x3v7qzt8m2c4w6d0em"]
+        None, description="Id of the object.", examples=["u01k9x3v7qzt8m2c4w6d0em"]
     )
     organisation: OrganisationId | None = Field(
         None, description="Id of an organisation: it and everything below.", examples=[_AN_ORGANISATION]
     )
-    result: Literal["done", "refused"] | None = Field(None, description="How it ended.", examples=["refused"])
+    result: Literal["done", "refused"] | None = Field(None, description="The result.", examples=["refused"])
     since: GivenInstant | None = Field(
-        None, description="From this moment on, to the millisecond.", examples=["2026-11-01T00:00:00Z"]
+        None, description="From this time on, to the millisecond.", examples=["2026-11-01T00:00:00Z"]
     )
     until: GivenInstant | None = Field(
-        None, description="Before this moment, to the millisecond.", examples=["2026-12-01T00:00:00Z"]
+        None, description="Before this time, to the millisecond.", examples=["2026-12-01T00:00:00Z"]
     )
 
     @field_validator("until")
@@ -128,7 +128,7 @@ class AuditFilters(Input):
     def _after_since(cls, until: datetime | None, info: ValidationInfo) -> datetime | None:
         since = info.data.get("since")
         if since and until and since >= until:
-            raise ValueError("it is not later than since")
+            raise ValueError("it is not after since")
         return until
 
     def filters(self) -> Filters:
@@ -146,7 +146,7 @@ class AuditFilters(Input):
 class AuditQuery(AuditFilters):
     limit: int = Field(50, ge=1, le=MOST, description="How many items at most.")
     cursor: EntryId | None = Field(
-        None, description="`next_cursor` of the page before; leave out for the first."
+        None, description="`next_cursor` of the previous page; leave it out for the first."
     )
 
 

@@ -1,4 +1,4 @@
-"""Writes the audit log, inside the transaction that does what it tells."""
+"""Writes the audit log, in the transaction that makes the change."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

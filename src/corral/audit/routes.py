@@ -47,7 +47,7 @@ async def search_audit(
 
 @router.get("/actions", summary="List the known actions")
 async def list_actions(caller: Reader) -> AuditActions:  # noqa: ARG001 - says who may
-    """Every word that `action` can be."""
+    """Every value of `action`."""
     return AuditActions(items=[AuditAction(key=key, description=text) for key, text in ACTIONS.items()])
 
 
@@ -68,7 +68,7 @@ async def list_actions(caller: Reader) -> AuditActions:  # noqa: ARG001 - says w
 async def export_audit(
     request: Request, database: Db, caller: Reader, query: Annotated[ExportQuery, Query()]
 ) -> StreamingResponse:
-    """All that the filters let through, as a file. The export itself is audited."""
+    """All matching entries as a file. The export itself is audited."""
     find_path = _find_path(request)
     filters = query.filters()
     # What happens from here on is left out, else the export of a busy log would never end.

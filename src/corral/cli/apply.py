@@ -35,7 +35,7 @@ def apply(
     document = read_document(file)
     kind = document.get("kind", "training")
     if kind not in _KINDS:
-        raise CommandError(f"{file}: kind {kind!r} is not known.", remedy=f"There is: {', '.join(_KINDS)}.")
+        raise CommandError(f"{file}: kind {kind!r} is unknown.", remedy=f"There is: {', '.join(_KINDS)}.")
     client = connect()
     named = document.pop("organisation", None)
     if named is not None and "organisation_id" not in document:
@@ -55,14 +55,14 @@ def read_document(file: str) -> dict[str, Any]:
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise CommandError(
             f"{file} cannot be read: {reason}.", remedy="Check the name of the file."
         ) from None
     document = documents.read_document(file, text)
     if not isinstance(document, dict):
         raise CommandError(
-            f"{file} describes no work.",
+            f"{file} does not describe work.",
             remedy="It begins with lines such as 'kind: training' and 'name: …'.",
         )
     return document

@@ -1,4 +1,4 @@
-"""What `corral run` is told, as the document that the API takes."""
+"""Turns the options of `corral run` into the document that the API takes."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ def check_script(command: Sequence[str], here: Path) -> None:
     if script.endswith(".py") and not Path(script).is_absolute() and not (here / script).is_file():
         raise CommandError(
             f"There is no file {script!r} in {here}.",
-            remedy="Check its name, or change into its directory. With --no-upload it is looked for there.",
+            remedy="Check its name, or change into its directory. With --no-upload it must exist there.",
         )
 
 
@@ -69,7 +69,7 @@ def gpu_of(text: str) -> dict[str, Any] | None:
         found = quantities.gpus(text)
     except ValueError:
         raise CommandError(
-            f"--gpu {text!r} is no amount of GPU.",
+            f"--gpu {text!r} is not an amount of GPUs.",
             remedy="Write 2 (whole ones), 8Gi or 0.5 (a part of one), 1g.10gb (a MIG profile), or 2x8Gi.",
         ) from None
     if found is None:
@@ -85,7 +85,7 @@ def variables_of(given: Sequence[str], environ: Mapping[str, str] | None = None)
         name, is_set, value = text.partition("=")
         if not is_set and name not in environ:
             raise CommandError(
-                f"--env {name}: it has no value here.", remedy=f"Give one: --env {name}=value."
+                f"--env {name}: the variable is not set here.", remedy=f"Give one: --env {name}=value."
             )
         found[name] = value if is_set else environ[name]
     return found

@@ -88,17 +88,17 @@ def _console() -> Check:
 def _sandbox() -> Check:
     problem = probe.ask()
     if problem is not None:
-        return Check("Sandbox", "warn", f"workloads cannot be kept apart: {problem.found}", problem.remedy)
+        return Check("Sandbox", "warn", f"workloads cannot be isolated: {problem.found}", problem.remedy)
     kind = "a uid for every person" if os.geteuid() == 0 else "one uid for everyone"
-    return Check("Sandbox", "ok", f"one was started ({kind}; {_version('bwrap', '--version')})")
+    return Check("Sandbox", "ok", f"works ({kind}; {_version('bwrap', '--version')})")
 
 
 def _cgroups() -> Check:
     missing = missing_limits()
     if missing:
-        found = f"{', '.join(missing)} of work can be neither limited nor counted"
+        found = f"{', '.join(missing)} of work can be neither limited nor measured"
         return Check(
-            "cgroups", "warn", f"{found}: only one trusted person's work is taken", _how_to_get_them()
+            "cgroups", "warn", f"{found}: only work of one trusted person is accepted", _how_to_get_them()
         )
     root = Path("/sys/fs/cgroup")
     if (root / "cgroup.controllers").exists():
@@ -143,17 +143,19 @@ def _home(home: Path) -> Check:
     if not home.exists():
         parent = next(each for each in home.parents if each.exists())
         if os.access(parent, os.W_OK | os.X_OK):
-            return Check(name, "ok", f"{home} (will be made)")
+            return Check(name, "ok", f"{home} (will be created)")
         return Check(
-            name, "missing", f"{home} cannot be made in {parent}", "Choose another: CORRAL_HOME or --home."
+            name, "missing", f"{home} cannot be created in {parent}", "Choose another: CORRAL_HOME or --home."
         )
     if not home.is_dir() or not os.access(home, os.R_OK | os.W_OK | os.X_OK):
         return Check(name, "missing", f"{home} cannot be written", another)
     mode = stat.S_IMODE(home.stat().st_mode)
     if mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return Check(name, "missing", f"{home}: others may write (mode {mode:04o})", f"chmod 700 {home}")
+        return Check(
+            name, "missing", f"{home}: others may write to it (mode {mode:04o})", f"chmod 700 {home}"
+        )
     if mode & 0o077:
-        return Check(name, "warn", f"{home}: others may look in (mode {mode:04o})", f"chmod 700 {home}")
+        return Check(name, "warn", f"{home}: others may read it (mode {mode:04o})", f"chmod 700 {home}")
     above = next(filter(_others_may_change, home.resolve().parents), None)
     if above is not None:
         return Check(name, "warn", f"others may change {above}, and with it {home}", another)

@@ -87,13 +87,13 @@ def restore(
         )
         return
     say(f"Restored the backup of {manifest.created_at}, made by Corral {manifest.version}.")
-    say("All sessions and login links have ended: everybody signs in again.")
+    say("All sessions and login links have ended: everybody has to sign in again.")
     say(
         "The rest is as it was then: tokens, invitations and join codes that were revoked since, people who "
         "were disabled and roles that were taken away are valid again. Go through them."
     )
     if restored.kept:
-        say(f"What was there before is kept: {restored.kept}")
+        say(f"The old database is kept: {restored.kept}")
     if restored.upgrade_needed:
         say("Its schema is older; the next corral up or corral db upgrade brings it up to date.")
 
@@ -110,11 +110,11 @@ def upgrade(home: _Home = None, config: _Config = None, as_json: Json = False) -
     if as_json:
         print_json({"from": before, "to": HEAD, "backup": str(saved) if saved else None})
     elif before == HEAD:
-        say(f"The database has the schema of this version already ({HEAD}).")
+        say(f"The database already has the schema of this version ({HEAD}).")
     else:
         say(f"Upgraded the database from {before or 'nothing'} to {HEAD}.")
         if saved:
-            say(f"Backup of what was there: {saved}")
+            say(f"Backup of the old database: {saved}")
 
 
 @app.command()

@@ -79,7 +79,7 @@ def _print_facts(work: WorkloadDetail) -> None:
             "Where": work.nodes,
             "Simulated": SIMULATED if work.simulated else None,
             "Whose": f"{work.user.name} in {work.organisation.name}",
-            "Priority": f"{work.priority}{'' if work.preemptible else ', stays within the guarantee'}",
+            "Priority": f"{work.priority}{'' if work.preemptible else ', not preemptible'}",
             "Attempts": f"{work.attempt}, {spec['retries']} retries" if spec.get("retries") else work.attempt,
             "Time limit": duration_words(spec["time_limit_seconds"])
             if spec.get("time_limit_seconds")

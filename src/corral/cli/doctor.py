@@ -37,7 +37,7 @@ def doctor(
         return
     sections = {
         "This machine": list(machine_checks()),
-        "Settings and places": _configured({"home": home} if home else {}, config),
+        "Settings and files": _configured({"home": home} if home else {}, config),
         "Only for building and testing Corral": list(development_checks()),
     }
     missing = [each.name for listed in sections.values() for each in listed if each.state == "missing"]

@@ -42,7 +42,7 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=once)
     except json.JSONDecodeError as error:
-        raise ValueError(f"it is no JSON: {error}") from None
+        raise ValueError(f"it is not valid JSON: {error}") from None
 
 
 def _yaml(text: str) -> Any:
@@ -56,7 +56,7 @@ def _yaml(text: str) -> Any:
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):
                 event = self.peek_event()  # type: ignore[no-untyped-call]
-                raise yaml.MarkedYAMLError(None, None, "aliases are not taken", event.start_mark)
+                raise yaml.MarkedYAMLError(None, None, "aliases are not allowed", event.start_mark)
             self.depth += 1
             if self.depth > MOST_DEPTH:
                 raise RecursionError
@@ -69,7 +69,7 @@ def _yaml(text: str) -> Any:
             seen = set()
             for key, _ in node.value:
                 if key.tag == "tag:yaml.org,2002:merge" or not isinstance(key, yaml.ScalarNode):
-                    raise yaml.MarkedYAMLError(None, None, "a key is a plain name", key.start_mark)
+                    raise yaml.MarkedYAMLError(None, None, "a key must be a plain name", key.start_mark)
                 if key.value in seen:
                     raise yaml.MarkedYAMLError(None, None, f"{key.value} is given twice", key.start_mark)
                 seen.add(key.value)
@@ -81,7 +81,7 @@ def _yaml(text: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         problem = getattr(error, "problem", None) or "it cannot be read"
-        raise ValueError(f"it is no YAML: {where}{problem}") from None
+        raise ValueError(f"it is not valid YAML: {where}{problem}") from None
 
 
 def _too_deep(place: str) -> CommandError:

@@ -38,7 +38,7 @@ def execute(
         raise CommandError("There is no terminal here.", remedy="Leave out -t.")
     words = command[1:] if command[0] == "--" else command
     if not words:
-        raise CommandError("What is to be run in it?", remedy="Name a command: corral exec WORK -- ls")
+        raise CommandError("There is no command to run.", remedy="Name a command: corral exec WORK -- ls")
     client = connect()
     work = find_workload(client, workload)
     size = _size() if terminal else None

@@ -57,7 +57,7 @@ def list_flavors(
         for each in flavors
     )
     columns = ("Name", "CPUs", "Memory", "GPUs", "For", "Enabled", "Description")
-    print_table(columns, rows, empty="There is no flavor. Make one: corral flavor create --help")
+    print_table(columns, rows, empty="There are no flavors. Create one: corral flavor create --help")
     for each in flavors:
         _warn_of_lack(each)
 

@@ -33,7 +33,7 @@ INTERRUPTED = 130
 
 
 class Detached(Exception):
-    """Nobody watches any more; the work goes on."""
+    """Nobody follows the work any more; it goes on."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -140,7 +140,7 @@ class Follower:
         return exit_code_of(seen)
 
     def _interrupted(self) -> None:
-        """Asks; returns if watching goes on."""
+        """Asks what to do; returns to keep following."""
         self._line.clear()
         if self._stopping or not (self._line.on_terminal and sys.stdin.isatty()):
             raise self._detach(INTERRUPTED)
@@ -153,7 +153,7 @@ class Follower:
             raise self._detach(0)
         self._stopping = True
         self._client.workloads.stop(self._id)
-        self._line.say(f"{self._name} is told to stop; another Ctrl-C detaches.")
+        self._line.say(f"{self._name} is stopping; another Ctrl-C detaches.")
 
     def _detach(self, code: int) -> Detached:
         self._line.say(f"{self._name} goes on. See it: corral logs -f {self._id}")

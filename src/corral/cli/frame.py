@@ -21,7 +21,7 @@ def _refuse(error: Exception, ctx: Any, parameters: Any) -> typer.Exit | None:
 
 
 class Command(TyperCommand):
-    """A command that says what it refuses in its own words, and in JSON if it was asked for JSON."""
+    """A command that prints its own refusals, as JSON if JSON was asked for."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -60,7 +60,7 @@ def confirm(question: str, sure: bool) -> None:
 
 
 def require_change(*values: object, options: str) -> None:
-    """An edit changes something."""
+    """Refuses an edit that changes nothing."""
     if all(value is None or value == [] for value in values):
         from corral.cli.refusals import CommandError
 

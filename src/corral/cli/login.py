@@ -78,7 +78,7 @@ def _where(url: str | None, ca_file: Path | None) -> tuple[str, str | None]:
         if url:
             raise
         raise CommandError(
-            "Which Corral to sign in to is not known.", remedy="Name it: corral login --url https://…"
+            "Which Corral to sign in to is unknown.", remedy="Give one: corral login --url https://…"
         ) from None
     trusted = str(ca_file) if ca_file else endpoint.ca_file
     # It is kept with the login, which is used from other directories, too.
@@ -126,7 +126,7 @@ def _save(signed_in: SignedIn, address: str, created: CreatedToken, ca_file: str
         # A token that nobody has must not stay valid.
         signed_in.tokens.revoke(created.token.id)
         raise CommandError(
-            f"The sign-in cannot be kept: {error.strerror}.",
+            f"The sign-in cannot be saved: {error.strerror}.",
             f"{error.filename}" if error.filename else "",
             "Make it writable for you, or set XDG_CONFIG_HOME to a folder that is.",
         ) from None

@@ -24,7 +24,7 @@ def logout(
     login = next((each for each in logins if url is None or each.url == url.rstrip("/")), None)
     if login is None:
         raise CommandError(
-            "No sign-in is saved" + (f" for {url}." if url else "."), remedy="corral login makes one."
+            "No sign-in is saved" + (f" for {url}." if url else "."), remedy="Sign in: corral login"
         )
     problem = ""
     try:

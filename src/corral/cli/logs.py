@@ -27,7 +27,7 @@ def logs(
         bool, typer.Option("--follow", "-f", help="Follow the output until the work ends.")
     ] = False,
     replica: Annotated[int, typer.Option(min=0, metavar="N", help="Which replica.")] = 0,
-    attempt: Annotated[int | None, typer.Option(min=1, metavar="N", help="Which attempt. [the last]")] = None,
+    attempt: Annotated[int | None, typer.Option(min=1, metavar="N", help="The attempt. [the last]")] = None,
     tail: Annotated[int | None, typer.Option(min=0, metavar="LINES", help="Only the last lines.")] = None,
     raw: Annotated[
         bool,

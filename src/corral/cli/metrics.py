@@ -47,7 +47,7 @@ def metrics(
     empty = "Nothing was reported. In a program: corral_sdk.report(step=1, loss=0.5)."
     print_table(columns, rows, empty=empty)
     if found.dropped:
-        note(f"{found.dropped} values were not taken: no numbers, or too many names.")
+        note(f"{found.dropped} values were dropped: not numbers, or too many names.")
 
 
 def _value(value: float | None) -> str:

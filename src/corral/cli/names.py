@@ -1,4 +1,4 @@
-"""Names where ids are asked for. An id is taken as it is; a name has to fit exactly and once."""
+"""Names in place of ids. An id is used as it is; a name has to match exactly one thing."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -56,7 +56,7 @@ def top_organisation(client: Client) -> Organisation:
         return tops[0]
     paths = organisation_paths(every)
     raise CommandError(
-        "Which organisation is meant is not clear.",
+        "It is not clear which organisation you mean.",
         "You see several: " + ", ".join(paths[each.id] for each in tops) if tops else "You see none.",
         "Name one with --org.",
     )

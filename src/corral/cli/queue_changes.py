@@ -82,7 +82,7 @@ def _add(change: dict[str, Any], key: str, value: str, pool: Callable[[], str]) 
             change["custom_numbers"] = _TRUTHS[value]
         case _:
             raise CommandError(
-                f"{key}={value} is not known.",
+                f"{key}={value} is unknown.",
                 remedy=f"Use {_KEYS} reclaim-min-runtime, preempt-min-runtime,"
                 " custom-numbers=yes|no|inherit.",
             )

@@ -152,7 +152,7 @@ def _resource(text: str | None, pool: QueuePool) -> str:
     if text is None:
         return "gpu_milli" if pool.capacity.gpu_milli else "cpu_milli"
     if text not in RESOURCES:
-        raise CommandError(f"--resource {text!r} is not known.", remedy="Use gpu, cpu or memory.")
+        raise CommandError(f"--resource {text!r} is unknown.", remedy="Use gpu, cpu or memory.")
     return RESOURCES[text]
 
 

@@ -127,7 +127,7 @@ def check_feasible(client: Client, document: dict[str, Any], *, stays: bool) -> 
 
 
 def submit(client: Client, document: dict[str, Any], *, detach: bool, as_json: bool) -> None:
-    """Submits it and stays with it, unless told otherwise."""
+    """Submits it and follows it, unless --detach is given."""
     work = client.training.submit(document)
     if as_json:
         print_json(encode(work))

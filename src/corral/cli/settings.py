@@ -13,8 +13,8 @@ from corral.cli.names import find_organisation
 from corral.cli.output import note, print_facts, print_json, print_table, say
 
 app = new_app(help="Manage mail, sign-up and the first-day checklist.")
-mail = new_app(help="The outgoing mail server.")
-registration = new_app(help="Whether people may sign up.")
+mail = new_app(help="Show, change and test the outgoing mail server.")
+registration = new_app(help="Show and change whether people may sign up.")
 app.add_typer(mail, name="mail")
 app.add_typer(registration, name="registration")
 
@@ -137,7 +137,9 @@ def show_registration(as_json: Json = False) -> None:
 
 @registration.command("edit")
 def edit_registration(
-    sign_up: Annotated[bool, typer.Option("--sign-up/--no-sign-up", help="Whether people may sign up.")],
+    sign_up: Annotated[
+        bool, typer.Option("--sign-up/--no-sign-up", help="Show and change whether people may sign up.")
+    ],
     org: Annotated[
         str | None, typer.Option(metavar="ORG", help="Organisation they join. [unchanged]")
     ] = None,

@@ -20,7 +20,7 @@ class StatusLine:
         self.in_a_line = False  # of the output, which must not be written over
 
     def show(self, text: str) -> None:
-        """Says it in place of what was said before."""
+        """Replaces the status line."""
         text = plain(text)
         if text == self._last or (self.on_terminal and self.in_a_line):
             return

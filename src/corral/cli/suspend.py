@@ -9,4 +9,4 @@ app = new_app()
 @app.command()
 def suspend(workloads: Works, as_json: Json = False) -> None:
     """Suspend work: it frees what it holds and keeps its files."""
-    act("suspend", "is told to suspend", workloads, as_json=as_json)
+    act("suspend", "is being suspended", workloads, as_json=as_json)

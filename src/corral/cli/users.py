@@ -105,7 +105,7 @@ def create(
     mail: Annotated[str | None, typer.Option(help="Mail address.")] = None,
     org: _Org = None,
     role: _Role = "user",
-    priority: Annotated[int, typer.Option(help="1 to 5; 5 goes first.")] = 1,
+    priority: Annotated[int, typer.Option(help="1 to 5; 5 is the highest.")] = 1,
     as_json: Json = False,
 ) -> None:
     """Create an account and print a one-time login link, with which its owner sets a password."""
@@ -210,7 +210,7 @@ def edit(
     user: _User,
     display_name: Annotated[str | None, typer.Option(help="New display name.")] = None,
     mail: Annotated[str | None, typer.Option(help="New mail address; empty for none.")] = None,
-    priority: Annotated[int | None, typer.Option(help="1 to 5; 5 goes first.")] = None,
+    priority: Annotated[int | None, typer.Option(help="1 to 5; 5 is the highest.")] = None,
     as_json: Json = False,
 ) -> None:
     """Change someone's display name, mail address or priority."""

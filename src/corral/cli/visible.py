@@ -38,7 +38,7 @@ def json_text(value: object, *, indent: int | None = 2) -> str:
 
 
 class OutputFilter:
-    """Output of work, part by part. Of one's own (`own`), colours and progress bars stay."""
+    """Output of work, part by part. In the caller's own output (`own`), colours and progress bars stay."""
 
     def __init__(self, *, own: bool) -> None:
         self._own = own

@@ -1,1 +1,1 @@
-"""The nouns and refusals every other package speaks in. Pure: no I/O, imports nothing of ours."""
+"""The nouns and refusals that every other package uses. Pure: no I/O, no imports from other packages."""

@@ -5,16 +5,16 @@ import math
 from typing import Any
 
 MOST_DEPTH = 32
-# Of one object. Every member that is not known is an error of its own: 150,000 took seconds.
+# Of one object. Every unknown member is an error of its own: 150,000 of them took seconds.
 MOST_MEMBERS = 5_000
 
 
 class BadJson(ValueError):
-    """In words, for whoever sent it."""
+    """Says what is wrong, in words for whoever sent it."""
 
 
 def read_json(text: bytes | str) -> Any:
-    """What it says; raises `BadJson`, also for deep nesting and for numbers that nobody can store."""
+    """The parsed document; raises `BadJson`, also for deep nesting and numbers too large to store."""
     try:
         document = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
     except RecursionError:
@@ -22,13 +22,13 @@ def read_json(text: bytes | str) -> Any:
     except BadJson:
         raise
     except json.JSONDecodeError as error:
-        raise BadJson(f"it is no JSON: {error.msg} at character {error.pos}") from None
+        raise BadJson(f"it is not valid JSON: {error.msg} at character {error.pos}") from None
     except ValueError:
-        raise BadJson("it has a text that is not UTF-8, or a number that is too long") from None
+        raise BadJson("it contains text that is not UTF-8, or a number that is too long") from None
     if _openings(text) > MOST_DEPTH and is_deeper(document, MOST_DEPTH):
         raise _too_deep()
     if _colons(text) > MOST_MEMBERS and _has_larger(document):
-        raise BadJson(f"an object in it has more than {MOST_MEMBERS} members")
+        raise BadJson(f"it contains an object with more than {MOST_MEMBERS} members")
     return document
 
 
@@ -62,14 +62,14 @@ def is_deeper(value: Any, most: int) -> bool:
 
 
 def _openings(text: bytes | str) -> int:
-    """At least as many as it is deep; most documents are done with this."""
+    """An upper bound of the depth; for most documents it settles the question."""
     if isinstance(text, str):
         return text.count("[") + text.count("{")
     return text.count(b"[") + text.count(b"{")
 
 
 def _colons(text: bytes | str) -> int:
-    """At least as many as there are members."""
+    """An upper bound of the number of members."""
     return text.count(":") if isinstance(text, str) else text.count(b":")
 
 
@@ -78,11 +78,11 @@ def _too_deep() -> BadJson:
 
 
 def _no_constant(name: str) -> float:
-    raise BadJson(f"{name} is no number of JSON")
+    raise BadJson(f"{name} is not a JSON number")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise BadJson("it has a number that is too large")
+        raise BadJson("it contains a number that is too large")
     return number

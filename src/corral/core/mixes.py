@@ -29,7 +29,7 @@ class WorkClass:
         if self.gpus and not self.gpu_milli and not self.slice_mib and not self.profile:
             raise ValueError(f"work on GPUs asks for gpu_milli, slice_mib or a profile on each: {self}")
         if self.profile and (self.gpu_milli or self.slice_mib):
-            raise ValueError(f"what a profile takes is said by the device: {self}")
+            raise ValueError(f"the device defines what a profile takes: {self}")
         if not self.gpus and (self.gpu_milli or self.slice_mib or self.models or self.profile):
             raise ValueError(f"work without GPUs asks for no share and no model of them: {self}")
         if self.gpu_milli > WHOLE_DEVICE_MILLI:

@@ -137,7 +137,7 @@ class Unplaced:
 
 
 class LackKind(StrEnum):
-    """What no node has, or not all of them together."""
+    """The resource that no node has enough of, or that all nodes together do not have."""
 
     NODES = "nodes"
     LABELS = "labels"
@@ -175,7 +175,7 @@ class Lack:
 
 @dataclass(frozen=True, slots=True)
 class Infeasible:
-    """A workload that would not run even alone, on everything that there is. `lack` is for want of room."""
+    """A workload that would not run even on an empty cluster. `lack` says which resource is too small."""
 
     workload: str
     reason: Reason

@@ -41,7 +41,7 @@ def written(value: object) -> str:
     if isinstance(value, str):
         text = value.strip()
     elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 10**_LONGEST:
-        text = format(Decimal(repr(value)), "f")  # what is infinite or no number stays no number
+        text = format(Decimal(repr(value)), "f")  # infinity and NaN are not numbers here
     else:
         raise ValueError("it is neither a number nor a text")
     if len(text) > _LONGEST:

@@ -78,11 +78,11 @@ class NotFound(Refusal):
 
 
 class Conflict(Refusal):
-    slug, title, status = "conflict", "In conflict with what is there", 409
+    slug, title, status = "conflict", "Conflicts with what exists", 409
 
 
 class Stale(Refusal):
-    slug, title, status = "stale", "Changed by someone else meanwhile", 412
+    slug, title, status = "stale", "Changed by someone else in the meantime", 412
 
 
 class TooLarge(Refusal):
@@ -90,11 +90,11 @@ class TooLarge(Refusal):
 
 
 class UnknownType(Refusal):
-    slug, title, status = "unknown-type", "The kind of content is not known here", 415
+    slug, title, status = "unknown-type", "Unsupported content type", 415
 
 
 class PreconditionMissing(Refusal):
-    slug, title, status = "if-match-missing", "Which version is changed is not said", 428
+    slug, title, status = "if-match-missing", "If-Match is missing", 428
 
 
 class TooMany(Refusal):

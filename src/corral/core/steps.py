@@ -21,7 +21,7 @@ class Step(StrEnum):
 
 
 OF_PLANNING = frozenset({Step.PLAN, Step.EXPLAIN})
-"""Those that the schedule loop tells of."""
+"""Steps that the schedule loop reports."""
 OF_CHORES = frozenset({Step.PURGE})
 OF_RECONCILING = frozenset(Step) - OF_PLANNING - OF_CHORES
-"""Those that the reconcile loop and the engine tell of."""
+"""Steps that the reconcile loop and the engine report."""

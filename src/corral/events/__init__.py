@@ -1,1 +1,1 @@
-"""What changed, told to whoever may see it: one stream per browser, resumable."""
+"""What changed, for everyone who may see it: one resumable stream per browser."""

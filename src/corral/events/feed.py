@@ -95,7 +95,7 @@ class EventFeed:
         """Subscribes; whoever gets it must close the subscription."""
         if self._stopping.is_set():
             raise Unavailable(
-                "Corral is stopping.", "Connect again in some seconds.", headers={"Retry-After": "3"}
+                "Corral is stopping.", "Reconnect in a few seconds.", headers={"Retry-After": "3"}
             )
         if self._per_person[caller.user_id] >= self._most_per_person:
             raise TooManyStreams(

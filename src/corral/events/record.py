@@ -35,12 +35,12 @@ def publish(
     scope: str | None = None,
     user_id: str | None = None,
 ) -> None:
-    """Tells whoever may see `kind` on `scope`, and the person `user_id` it is about, to look again."""
+    """Publishes a change to everyone who may see `kind` on `scope`, and to the person it is about."""
     publish_all(transaction, kind, [Change(object_id, generation, scope, user_id)])
 
 
 def publish_all(transaction: Transaction, kind: str, changes: Sequence[Change]) -> None:
-    """The same of many objects, in one statement."""
+    """Publishes changes of many objects, in one statement."""
     if not changes:
         return
     in_order_of_commits(transaction)

@@ -43,11 +43,11 @@ async def listen(
     caller: AnyToken,
     last_event_id: Annotated[
         str | None,
-        Header(max_length=_MOST, description="The last id that arrived: the stream goes on after it."),
+        Header(max_length=_MOST, description="The last id received: the stream continues after it."),
     ] = None,
     last_event_id_in_query: Annotated[
         str | None,
-        Query(alias="last_event_id", max_length=_MOST, description="The same, where no header can be set."),
+        Query(alias="last_event_id", max_length=_MOST, description="For clients that cannot set headers."),
     ] = None,
 ) -> EventStreamResponse:
     """Says what changed, as far as you may see it; read the object itself for what it is now.

@@ -31,7 +31,7 @@ async def messages(opened: Opened) -> AsyncGenerator[bytes, None]:
 
 
 def _opening(opened: Opened) -> bytes:
-    """Tells the current id. The client's own place is moved only by what it was sent."""
+    """Sends the current id. Only events that the client was sent move its position."""
     name = "reset" if opened.reset else "ready"
     place = opened.current_id if opened.resumed_from is None else opened.resumed_from
     return encode(name, place, {"id": opened.current_id}, RETRY_MILLISECONDS)

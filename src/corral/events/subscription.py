@@ -28,7 +28,7 @@ class Subscription:
         self._changed = asyncio.Event()
 
     def offer(self, messages: Sequence[bytes], position: int) -> None:
-        """Takes what the caller may see. One who reads too slowly is told to start over instead."""
+        """Queues what the caller may see. A client that reads too slowly gets a reset instead."""
         self.position = position
         if not messages:
             return
@@ -71,7 +71,7 @@ class Subscription:
         self._changed.clear()
 
     async def adopt(self, caller: Caller) -> None:
-        """Goes on with what the caller holds now; who may see something else is told to start over."""
+        """Applies the caller's current permissions; a client that may now see other things gets a reset."""
         if caller.authorities != self.caller.authorities:
             self.caller = caller
             self._waiting.clear()

@@ -27,7 +27,7 @@ BEFORE_PASSWORD = frozenset({"/api/v1/session", "/api/v1/me/password", "/api/v1/
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What the database knows about a presented secret."""
+    """What the database has on a presented secret."""
 
     via: Via
     id: str
@@ -42,7 +42,7 @@ class Credential:
 
 @dataclass(slots=True)
 class Seen:
-    """When credentials were last used, gathered here and written down by a chore."""
+    """When credentials were last used; collected here, written by a chore."""
 
     sessions: dict[str, datetime] = field(default_factory=dict)
     tokens: dict[str, datetime] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Seen:
 
 
 class Changes:
-    """How many changes each person asked for in this hour: every one may write to the audit log."""
+    """How many changes each person made in this hour: each may write to the audit log."""
 
     def __init__(self) -> None:
         self._hour: datetime | None = None
@@ -70,8 +70,8 @@ class Changes:
             self._hour, self._counts = hour, Counter()
         if self._counts[user_id] >= most:
             raise TooMany(
-                f"You asked for {most} changes within an hour.",
-                "Wait for the next hour; many workloads are changed by one call of /workloads/actions.",
+                f"You made {most} changes within an hour, which is the limit.",
+                "Wait for the next hour; /workloads/actions changes many workloads in one call.",
                 headers={"Retry-After": str(int((hour + timedelta(hours=1) - now).total_seconds()) + 1)},
             )
         self._counts[user_id] += 1
@@ -112,7 +112,7 @@ class Access:
         site = request.headers.get("sec-fetch-site")
         if (origin is not None and origin not in self._origins) or site in {"cross-site", "same-site"}:
             raise CrossSite(
-                f"The request was made by a page of {(origin or 'another site')[:100]}.",
+                f"The request comes from a page of {(origin or 'another site')[:100]}.",
                 "Use the console at its own address.",
             )
 
@@ -126,13 +126,15 @@ class Access:
             # A page of any site can open one with our cookie; browsers say of which site it is.
             self.check_origin(request)
             if "origin" not in request.headers:
-                raise CrossSite("It is not said which page asks.", "Send Origin, or use a token.")
+                raise CrossSite(
+                    "The request does not say which page it comes from.", "Send Origin, or use a token."
+                )
         elif request.scope["method"] not in SAFE_METHODS:
             self.check_origin(request)
             given = request.headers.get("x-csrf-token", "")
             if not hmac.compare_digest(given.encode(), csrf_token(secret).encode()):
                 raise CrossSite(
-                    "The header X-CSRF-Token is missing or not that of this session.",
+                    "The header X-CSRF-Token is missing or does not belong to this session.",
                     "Read csrf_token from GET /api/v1/session and send it with every change.",
                 )
         if credential.must_change_password and request.url.path not in BEFORE_PASSWORD:
@@ -154,8 +156,8 @@ class Access:
             credential = await self._memory.find(f"{match[1]}:{secret_hash}", look_up)
         if credential is None:
             raise Unauthenticated(
-                "The token is not known, has expired or was revoked.",
-                "Make a new one in the console under Profile, or with `corral login`.",
+                "The token is unknown, has expired or was revoked.",
+                "Create one in the console under Profile, or with `corral login`.",
                 headers={"WWW-Authenticate": "Bearer"},
             )
         if not getattr(request.state, "passive", False):

@@ -1,4 +1,4 @@
-"""One's own account: profile, password, open sessions, tokens, SSH keys."""
+"""The caller's own account: profile, password, open sessions, tokens, SSH keys."""
 
 import base64
 import hashlib
@@ -117,7 +117,7 @@ def end_session(transaction: Transaction, caller: Caller, session_id: str) -> No
         delete(session).where(session.c.id == session_id, session.c.user_id == caller.user_id)
     )
     if not gone:
-        raise NotFound("There is no such session of yours.", "List your sessions; it may have ended.")
+        raise NotFound("You have no such session.", "List your sessions; it may have ended.")
     subject = user_subject(transaction, caller.user_id, caller.name)
     record(transaction, caller, "session.revoke", subject, before={"session": session_id})
     _changed(transaction, "session", caller)
@@ -149,7 +149,7 @@ def create_token(transaction: Transaction, caller: Caller, new: NewToken, max_da
     if not transaction.now < expires_at <= longest:
         raise Invalid.field(
             "body.expires_at",
-            f"A token lives from now to {max_days} days at most.",
+            f"A token can be valid for at most {max_days} days.",
             f"Choose a time until {longest:%Y-%m-%d}, or leave it out.",
         )
     owned = transaction.rows(select(token.c.name).where(token.c.user_id == caller.user_id))
@@ -201,7 +201,7 @@ def add_token(
 def revoke_token(transaction: Transaction, caller: Caller, token_id: str) -> None:
     row = transaction.first(select(token).where(token.c.id == token_id, token.c.user_id == caller.user_id))
     if row is None:
-        raise NotFound("There is no such token of yours.", "List your tokens to find its id.")
+        raise NotFound("You have no such token.", "List your tokens to find its id.")
     transaction.run(delete(token).where(token.c.id == token_id))
     subject = user_subject(transaction, caller.user_id, caller.name)
     record(transaction, caller, "token.revoke", subject, before={"token": token_id, "name": row.name})
@@ -220,7 +220,7 @@ def add_ssh_key(transaction: Transaction, caller: Caller, new: NewSshKey) -> Ssh
         raise conflict("body.title", f"You already have {most} SSH keys.", "Remove some first.")
     if any(row.fingerprint == fingerprint for row in owned):
         raise conflict(
-            "body.public_key", "You already have this key.", "It works as it is; nothing is left to do."
+            "body.public_key", "You already have this key.", "It works already; there is nothing to do."
         )
     key_id = new_id(Kind.SSH_KEY, transaction.now)
     transaction.run(
@@ -248,7 +248,7 @@ def remove_ssh_key(transaction: Transaction, caller: Caller, key_id: str) -> Non
         select(ssh_key).where(ssh_key.c.id == key_id, ssh_key.c.user_id == caller.user_id)
     )
     if row is None:
-        raise NotFound("There is no such SSH key of yours.", "List your SSH keys to find its id.")
+        raise NotFound("You have no such SSH key.", "List your SSH keys to find its id.")
     transaction.run(delete(ssh_key).where(ssh_key.c.id == key_id))
     subject = user_subject(transaction, caller.user_id, caller.name)
     told = {"title": row.title, "fingerprint": row.fingerprint}
@@ -271,14 +271,14 @@ def read_ssh_key(text: str) -> tuple[str, str, str]:
     parts = text.split()
     at = next((index for index, part in enumerate(parts) if part in SSH_KINDS), len(parts))
     if "\n" in text or len(parts) < at + 2:
-        raise refuse("This is not one public key of a kind that is taken (ed25519, ECDSA, RSA).")
+        raise refuse("This is not a single public key of a supported kind (ed25519, ECDSA, RSA).")
     kind, blob = parts[at : at + 2]
     try:
         raw = base64.b64decode(blob, validate=True)
         named = raw[4 : 4 + int.from_bytes(raw[:4], "big")].decode()
         key = None if kind.startswith("sk-") else load_ssh_public_key(f"{kind} {blob}".encode())
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise refuse("The key cannot be read; it may be cut off.") from error
+        raise refuse("The key cannot be read; it may be truncated.") from error
     if named != kind:
         raise refuse(f"It says {kind} but holds another kind of key.")
     if isinstance(key, RSAPublicKey) and key.key_size < 2048:
@@ -293,7 +293,7 @@ def touch(
     tokens: dict[str, datetime],
     users: dict[str, datetime],
 ) -> None:
-    """Writes down when credentials and people were last seen; gathered so that reading stays reading."""
+    """Stores when credentials and people were last seen; collected, so that reads stay reads."""
     for table, column, seen in (
         (session, session.c.last_seen_at, sessions),
         (token, token.c.last_used_at, tokens),

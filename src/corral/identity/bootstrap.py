@@ -139,7 +139,7 @@ def renew_presets(transaction: Transaction) -> None:
 
 
 def _make_way(transaction: Transaction, root_id: str, name: str) -> None:
-    """A custom role of the root whose name a preset needs is marked as one's own; who has it keeps it."""
+    """Renames a custom role of the root whose name a preset needs; people who hold it keep it."""
     row = transaction.first(
         select(role).where(
             role.c.organisation_id == root_id, role.c.name_key == name_key(name), role.c.key.is_(None)

@@ -1,4 +1,4 @@
-"""Devices that were good before: a cookie that each good sign-in leaves, bound to the account that signed in.
+"""Trusted devices: each successful sign-in leaves a cookie, bound to the account that signed in.
 
 It opens nothing. Who has it is not held up by the wrong tries of others, and has a few tries of their own.
 """

@@ -1,6 +1,6 @@
-"""Authority with an end is passed on with one: what is given ends no later than what its giver holds.
+"""A role ends no later than the authority of whoever gives it.
 
-Where no end is asked for, the giver's own is taken and the answer says so. A later one is refused.
+Without an end it gets the giver's, and the answer says so. A later end is refused.
 """
 
 from collections.abc import Iterable, Sequence
@@ -40,11 +40,12 @@ def end_of_role(
     if asked is not None:
         raise Invalid.field(
             field,
-            f"You hold what the role {wanted.name} allows on {node.name} until {in_words(own)} yourself.",
-            "Choose a time until then, or leave it out to give the role until then.",
+            f"You hold the permissions of the role {wanted.name} on {node.name} only until {in_words(own)}.",
+            "Choose an earlier time, or leave it out to give the role until then.",
         )
     return End(
-        own, f"The role {wanted.name} on {node.name} ends {in_words(own)}, as your own authority there does."
+        own,
+        f"The role {wanted.name} on {node.name} ends {in_words(own)}, when your own authority there ends.",
     )
 
 
@@ -60,21 +61,21 @@ def end_of_offer(
     if asked:
         raise Invalid.field(
             "body.expires_in_hours",
-            f"You may offer the role {wanted.name} on {node.name} until {in_words(own)} yourself.",
+            f"You may offer the role {wanted.name} on {node.name} only until {in_words(own)}.",
             f"Choose {(own - now) // timedelta(hours=1)} hours or less, or leave it out: it works until then."
             if own - now >= timedelta(hours=1)
             else "Leave it out: it works until then.",
         )
-    return End(own, f"It works until {in_words(own)}, as your own authority on {node.name} does.")
+    return End(own, f"It works until {in_words(own)}, when your own authority on {node.name} ends.")
 
 
 def require_as_long(caller: Caller, target: Iterable[Authority], who: str) -> None:
-    """Who opens an account has what it has, for as long: so one must hold it for as long. See `lasts`."""
+    """Opening an account gives its authority, for as long as it lasts: the caller must hold it as long."""
     for authority in target:
         own = caller.until(authority.permissions, authority.path)
         if own is not None and outlasts(authority.until, own):
             raise Forbidden(
-                f"{who} holds permissions for longer than you, who hold them until {in_words(own)}.",
+                f"{who} holds permissions for longer than you do: yours end {in_words(own)}.",
                 "Ask someone who holds them for at least as long.",
             )
 

@@ -73,7 +73,7 @@ def end_invitations(transaction: Transaction, most: int) -> int:
 
 
 def end_grants(transaction: Transaction, most: int) -> int:
-    """Takes roles that were given until a time that has come."""
+    """Takes back roles whose time is over."""
     ended = transaction.rows(_GRANTS.where(role_grant.c.expires_at <= transaction.now).limit(most))
     transaction.run(delete(role_grant).where(role_grant.c.id.in_([row.id for row in ended])))
     for row in ended:
@@ -84,7 +84,7 @@ def end_grants(transaction: Transaction, most: int) -> int:
 
 
 def _remove_of_people(transaction: Transaction, table: Table, over: ColumnElement[bool], most: int) -> int:
-    """Removes rows of `table` and tells each person once."""
+    """Removes rows of `table` and publishes one event per person."""
     removed = _remove(transaction, table, over, most)
     for user_id in sorted({row.user_id for row in removed}):
         publish(transaction, table.name, user_id, 1, user_id=user_id)

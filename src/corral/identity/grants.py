@@ -33,7 +33,7 @@ from corral.store.database import AnyRow, Transaction
 
 
 def join_organisation(transaction: Transaction, caller: Caller, user_id: str, node_id: str) -> User:
-    """Makes the person a member; once is enough."""
+    """Makes the person a member; does nothing for one who is."""
     row = find_user(transaction, caller, user_id)
     node = find_node(transaction, caller, node_id, Permission.PEOPLE_MANAGE)
     if admit(transaction, caller, row, node):
@@ -56,7 +56,7 @@ def leave_organisation(transaction: Transaction, caller: Caller, user_id: str, n
         delete(membership).where(membership.c.user_id == user_id, membership.c.organisation_id == node.id)
     )
     if not gone and not held:
-        raise NotFound(f"{row.display_name} does not belong to {node.name}.", "Look at where they belong.")
+        raise NotFound(f"{row.display_name} does not belong to {node.name}.", "Look up their organisations.")
     subject = user_subject(transaction, user_id, row.name)
     record(transaction, caller, "membership.delete", subject, before={"organisation": node.name})
     user_changed(transaction, user_id, bump(transaction, user_id), also=node.path)
@@ -69,14 +69,14 @@ def give_role(transaction: Transaction, caller: Caller, user_id: str, new: NewGr
     check_grantable(caller, wanted, node)
     if new.expires_at is not None and new.expires_at <= transaction.now:
         raise Invalid.field(
-            "body.expires_at", "It is in the past.", "Choose a time to come, or leave it out."
+            "body.expires_at", "It is in the past.", "Choose a time in the future, or leave it out."
         )
     end = end_of_role(caller, wanted, node, new.expires_at, "body.expires_at")
     if not add_grant(transaction, user_id, wanted, node, end.at):
         raise conflict(
             "body.role_id",
             f"{row.display_name} already has the role {wanted.name} on {node.name}.",
-            "Take it first to change until when.",
+            "To change its end, take the role first.",
         )
     admit(transaction, caller, row, node)
     record(
@@ -152,7 +152,7 @@ def admit(transaction: Transaction, caller: Caller, person: AnyRow, node: Organi
     if not may:
         raise Forbidden(
             f"{person.display_name} belongs to organisations whose people you do not manage.",
-            f"Make a join code for {node.name}; with it they join by themselves.",
+            f"Create a join code for {node.name}, so that they can join themselves.",
         )
     return True
 
@@ -163,7 +163,7 @@ def may_admit(transaction: Transaction, caller: Caller, user_id: str) -> bool:
 
 
 def refuse_last_super_administrator(transaction: Transaction, user_id: str) -> None:
-    """Someone must be left who can let others in."""
+    """Refuses to leave the installation without an active super administrator."""
     others = transaction.scalar(
         select(func.count())
         .select_from(role_grant)

@@ -1,4 +1,4 @@
-"""People from a CSV: a rehearsal that says what each line would do, then all lines or none."""
+"""People from a CSV: a dry run that says what each line would do, then all lines or none."""
 
 import json
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ def import_people(
     errors = [one for one in outcomes if one.result == "error"]
     if errors and not wanted.dry_run:
         raise Invalid(
-            f"{len(errors)} of {len(rows)} lines cannot be imported; nobody was.",
+            f"{len(errors)} of {len(rows)} lines cannot be imported. Nobody was imported.",
             "Correct these lines and import again; a dry run shows every line.",
             errors=[
                 FieldError("body.csv", f"Line {one.line}: {problem}", "Correct this line.")
@@ -137,7 +137,7 @@ def _outcome(
             if user_id not in standing.managed and user_id not in standing.members:
                 problems.append("name: belongs to organisations whose people you do not manage")
             if not caller.may(Permission.ROLES_GRANT, node.path):
-                problems.append(f"role: giving one to people who exist needs roles.grant on {node.name}")
+                problems.append(f"role: giving one to existing people needs roles.grant on {node.name}")
     return ImportedRow.model_validate(
         {
             "line": row.line,

@@ -26,7 +26,7 @@ class Lane:
         """Refuses at once where too many wait already: nothing was counted and nothing was checked."""
         if self._waiting.total() >= MOST_WAITING or self._waiting[address] >= MOST_OF_ONE_ADDRESS:
             raise TooMany(
-                "Too many people sign in at this moment.",
+                "Too many people are signing in right now.",
                 "Try again in a few seconds, or ask an administrator for a login link.",
                 facts={"retry_after_seconds": RETRY_SECONDS},
                 headers={"Retry-After": str(RETRY_SECONDS)},

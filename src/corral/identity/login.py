@@ -88,7 +88,7 @@ async def sign_in(
             return signed_in
     if told:
         await database.write(_record_failure, name, provider.key, origin, "wrong name or password")
-    raise LoginFailed(NOBODY, "Check both; capital letters count.", facts={"tries_left": left})
+    raise LoginFailed(NOBODY, "Check both; passwords are case-sensitive.", facts={"tries_left": left})
 
 
 def _device_of(transaction: Transaction, name: str, known: Mapping[str, str]) -> str | None:
@@ -101,7 +101,7 @@ def _device_of(transaction: Transaction, name: str, known: Mapping[str, str]) ->
 
 
 def _count_stranger(transaction: Transaction, name: str, address: str) -> tuple[tuple[Bound, ...], int, bool]:
-    """The bounds of this try, how many are left, and whether the audit log is told if it fails."""
+    """The limits of this try, how many are left, and whether a failure is audited."""
     hot = is_hot(transaction, address)
     bounds = login_bounds(name, address, hot=hot)
     left = count_try(transaction, bounds)
@@ -170,7 +170,7 @@ def open_session(
     if person.state != "active":
         waits = person.state == "pending"
         raise Forbidden(
-            "This account waits for approval." if waits else "This account is disabled.",
+            "This account is waiting for approval." if waits else "This account is disabled.",
             "An administrator of your organisation can enable it.",
         )
     _end_beyond(transaction, person.id)
@@ -247,7 +247,7 @@ def _permissions_here(caller: Caller) -> list[PermissionsHere]:
 
 
 def must_change_password(transaction: Transaction, caller: Caller) -> bool:
-    """People of Corral's own accounts need a password that only they know."""
+    """People with local accounts need a password that only they know."""
     if caller.via != "session":
         return False
     stored = transaction.first(select(password.c.must_change).where(password.c.user_id == caller.user_id))
@@ -255,12 +255,12 @@ def must_change_password(transaction: Transaction, caller: Caller) -> bool:
 
 
 def current_password_needed(transaction: Transaction, caller: Caller) -> bool:
-    """Whether a new password can only be set by who knows the one before."""
+    """Whether setting a new password takes the current one."""
     return not (must_change_password(transaction, caller) or _link_is_proof(transaction, caller))
 
 
 def _link_is_proof(transaction: Transaction, caller: Caller) -> bool:
-    """Who came by a login link may have forgotten the password; the one set since then is known."""
+    """Someone who came by a login link may have forgotten the password, but knows one set since then."""
     if caller.provider != "link":
         return False
     opened = transaction.scalar(select(session.c.created_at).where(session.c.id == caller.credential_id))
@@ -300,8 +300,8 @@ def _use_link(transaction: Transaction, secret: str, origin: Origin, rules: Sess
     )
     if link is None or not _maker_still_may(transaction, link):
         raise LoginFailed(
-            "This login link was used already, is too old, or its maker may no longer make one.",
-            "Get a new one: `corral login --link` on Corral's machine, or from an administrator.",
+            "This login link was used, has expired, or its maker may no longer create one.",
+            "Run `corral login --link` on Corral's machine, or ask an administrator for a new one.",
         )
     transaction.run(delete(login_link).where(t.id == link.id))
     person = transaction.first(select(user).where(user.c.id == link.user_id))
@@ -320,7 +320,7 @@ def _maker_still_may(transaction: Transaction, link: AnyRow) -> bool:
 
 
 def _record_failure(transaction: Transaction, name: str, provider: str, origin: Origin, reason: str) -> None:
-    """In the log under the person it was tried for; typed names that are nobody's are not kept."""
+    """Audited under the person it was tried for; names that nobody has are not stored."""
     try:
         count_try(transaction, failure_bounds())
     except TooMany:

@@ -111,7 +111,7 @@ def check_grantable(caller: Caller, wanted: RoleFacts, node: Organisation) -> No
     if not contains(wanted.organisation_path, node.path):
         raise Forbidden(
             f"The role {wanted.name} cannot be given on {node.name}.",
-            "A role is given on the organisation it was made for, and below it.",
+            "A role can be given on its organisation and below.",
         )
     caller.require_all(wanted.permissions, node.path, f"give or take the role {wanted.name} on {node.name}")
 
@@ -170,7 +170,7 @@ def find_steered(transaction: Transaction, caller: Caller, user_id: str) -> AnyR
     if user_id != caller.user_id and not manages_wholly(transaction, caller.authorities, user_id):
         raise Forbidden(
             f"{row.display_name} also belongs to organisations whose people you do not manage.",
-            "Ask someone who manages people above all of them, or end the membership in yours.",
+            "Ask someone who manages people in all of them, or remove the person from yours.",
         )
     return row
 
@@ -218,8 +218,8 @@ def refuse_beyond(transaction: Transaction, maker: Column[Any], caller: Caller, 
     made = select(func.count()).select_from(maker.table).where(maker == caller.user_id)
     if transaction.scalar(made) >= most:
         raise Conflict(
-            f"You already have {most} open ones.",
-            "Withdraw some; a join code has seats for many, and a CSV makes many accounts at once.",
+            f"You already have {most} open invitations and join codes.",
+            "Withdraw some; a join code has many seats, and a CSV creates many accounts at once.",
         )
 
 

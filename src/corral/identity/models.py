@@ -47,7 +47,7 @@ NewPassword = Annotated[
     Field(description="10 characters or more.", examples=["correct horse battery"]),
 ]
 State = Literal["active", "disabled", "pending"]
-Priority = Annotated[int, Field(ge=1, le=5, description="5 goes first; 1 is the default.")]
+Priority = Annotated[int, Field(ge=1, le=5, description="5 is the highest; 1 is the default.")]
 Language = Literal["en", "zh-TW", "zh-CN"]
 Theme = Literal["light", "dark", "system"]
 Hours = Annotated[int, Field(ge=1, le=24 * 365)]
@@ -60,7 +60,7 @@ class OrganisationName(Output):
 
 class Organisation(Output):
     id: str = Field(examples=["o01k9x3v7qzt8m2c4w6d0ef"])
-    parent_id: str | None = Field(description="Null on the root, and where the parent may not be seen.")
+    parent_id: str | None = Field(description="Null for the root, and where you may not see the parent.")
     name: str = Field(examples=["Vision Lab"])
     path: list[str] = Field(description="Ids from the outermost visible organisation down to this one.")
     people_count: int = Field(description="People who belong to it directly.")
@@ -79,7 +79,7 @@ class NewOrganisation(Input):
 
 class OrganisationChange(Change):
     name: Name | None = None
-    parent_id: Id | None = Field(None, description="Moves it, with all below it.")
+    parent_id: Id | None = Field(None, description="Moves it with everything below it.")
 
 
 class RoleGrant(Output):
@@ -98,13 +98,15 @@ class User(Output):
     display_name: str = Field(examples=["Mei-Ling Chen"])
     mail: str | None
     state: State
-    priority: int = Field(description="1 to 5; 5 goes first.")
+    priority: int = Field(description="1 to 5; 5 is the highest.")
     language: Language | None
     theme: Theme | None
     created_at: Instant
     last_seen_at: Instant | None
     generation: int
-    organisations: list[OrganisationName] = Field(description="Where they belong, as far as you may see.")
+    organisations: list[OrganisationName] = Field(
+        description="Their organisations, as far as you may see them."
+    )
     roles: list[RoleGrant] = Field(description="Roles on organisations that you may see.")
 
 
@@ -113,7 +115,7 @@ RoleExpiry = Annotated[
     Field(description="When the role ends: no later than the authority of whoever gives it."),
 ]
 Notice = Annotated[
-    str | None, Field(description="Why it ends at a time that was not asked for; null if it does not.")
+    str | None, Field(description="Why it ends at a time that nobody asked for; null otherwise.")
 ]
 
 
@@ -155,7 +157,7 @@ class UserChange(Change):
 
 
 class PeopleQuery(Input):
-    """Filters are combined: all of them must fit."""
+    """All filters must match."""
 
     organisation: Id | None = Field(None, description="Only this organisation and those below it.")
     role: Id | None = Field(None, description="Only people with this role somewhere.")
@@ -167,7 +169,7 @@ class PeopleQuery(Input):
         description="name, display_name, created_at or last_seen_at; with - for descending.",
     )
     cursor: str | None = Field(
-        None, max_length=600, description="`next_cursor` of the page before; leave out for the first."
+        None, max_length=600, description="`next_cursor` of the previous page; leave it out for the first."
     )
     limit: int = Field(50, ge=1, le=MOST, description="How many items at most.")
 
@@ -188,7 +190,7 @@ class Import(Input):
         description="With a header; columns name, display_name, mail, priority; only name is needed.",
         examples=["name,display_name,mail\nmei,Mei-Ling Chen,mei@example.org\n"],
     )
-    dry_run: bool = Field(False, description="Only say what would happen.")
+    dry_run: bool = Field(False, description="Only report what would happen.")
 
 
 class ImportedRow(Output):
@@ -270,7 +272,9 @@ class Invitation(Output):
     invited_by: str
     created_at: Instant
     expires_at: Instant
-    mailed_at: Instant | None = Field(description="When the mail server took it; null if no mail was sent.")
+    mailed_at: Instant | None = Field(
+        description="When the mail server accepted it; null if no mail was sent."
+    )
 
 
 class NewInvitation(Input):
@@ -278,7 +282,7 @@ class NewInvitation(Input):
     role_id: Id
     mail: Mail | None = None
     expires_in_hours: Hours = Field(
-        7 * 24, description="Less if left out while your own authority to offer the role ends sooner."
+        7 * 24, description="If left out, at most as long as your own authority to offer the role."
     )
 
 
@@ -294,7 +298,7 @@ class CreatedInvitation(Output):
 class JoinCode(Output):
     id: str
     code: str | None = Field(
-        description="Null for those who could not give its role there: who has the code has the role.",
+        description="Null unless you could give its role there: whoever has the code gets the role.",
         examples=["BCDFG-23456"],
     )
     organisation_id: str
@@ -317,7 +321,7 @@ class NewJoinCode(Input):
     role_id: Id
     seats: Annotated[int, Field(ge=1, le=10_000)]
     expires_in_hours: Hours = Field(
-        7 * 24, description="Less if left out while your own authority to offer the role ends sooner."
+        7 * 24, description="If left out, at most as long as your own authority to offer the role."
     )
 
 
@@ -328,7 +332,7 @@ class InvitationSecret(Input):
 class InvitationPreview(Output):
     organisation_name: str
     role_name: str
-    role_key: str | None = Field(description="Of a preset, which each language has a word for.")
+    role_key: str | None = Field(description="Of a preset role; null for custom roles.")
     invited_by: str
     mail: str | None
     expires_at: Instant
@@ -355,7 +359,7 @@ class JoinCodeInput(Input):
 class JoinPreview(Output):
     organisation_name: str
     role_name: str
-    role_key: str | None = Field(description="Of a preset, which each language has a word for.")
+    role_key: str | None = Field(description="Of a preset role; null for custom roles.")
     seats_left: int
     expires_at: Instant
     role_expires_at: RoleExpiry
@@ -382,7 +386,7 @@ class PermissionsHere(Output):
     organisation_id: str
     permissions: list[Permission]
     ends: dict[Permission, Instant] = Field(
-        description="Until when, of those that you hold for a time; what you give of them ends then, too."
+        description="Ends of permissions that you hold for a limited time; roles that you give end then, too."
     )
 
 
@@ -394,7 +398,9 @@ class Session(Output):
     current_password_needed: bool = Field(
         description="Whether a new password needs the current one; not after a login link, for instance."
     )
-    permissions: list[PermissionsHere] = Field(description="What you may do on which organisation and below.")
+    permissions: list[PermissionsHere] = Field(
+        description="Your permissions by organisation; they hold below it, too."
+    )
     expires_at: Instant | None
 
 
@@ -444,7 +450,7 @@ class Token(Output):
     created_at: Instant
     expires_at: Instant | None
     last_used_at: Instant | None
-    local: bool = Field(description="Made at start for the command on Corral's own machine.")
+    local: bool = Field(description="Created at start for the command on Corral's own machine.")
 
 
 class Tokens(Output):
@@ -455,7 +461,7 @@ class NewToken(Input):
     name: Name
     scopes: TokenScopes = Field(
         ["*"],
-        description='Permissions, `account.read` to see your own account, or ["*"] for all that you have.',
+        description='Permissions, `account.read` to see your own account, or ["*"] for all you may do.',
     )
     expires_at: GivenInstant | None = Field(None, description="90 days from now if left out.")
 

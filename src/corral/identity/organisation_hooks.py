@@ -1,4 +1,4 @@
-"""What other packages keep for each organisation follows it: made with it, moved with it, gone with it."""
+"""Hooks of other packages that keep something for each organisation: created, moved, deleted with it."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -13,7 +13,7 @@ class OrganisationHooks(Protocol):
     def created(self, transaction: Transaction, node: Organisation) -> None: ...
 
     def moved(self, transaction: Transaction, node: Organisation) -> None:
-        """It lies elsewhere now, with all below it."""
+        """Called after the organisation and everything below it has moved."""
 
     def contents(self, transaction: Transaction, node: Organisation) -> Mapping[str, int]:
         """What of it must be moved or deleted first, in the words of the refusal: `{"workloads": 3}`."""

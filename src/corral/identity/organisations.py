@@ -185,7 +185,7 @@ def _new_parent(transaction: Transaction, caller: Caller, node: Organisation, pa
     above = node.path.removesuffix(f"{node.id}/")
     caller.require(Permission.ORGANISATIONS_MANAGE, above, f"the organisation above {node.name}")
     if contains(node.path, parent.path):
-        raise Invalid.field("body.parent_id", "It would lie inside itself.", "Choose a parent outside of it.")
+        raise Invalid.field("body.parent_id", "It would be inside itself.", "Choose a parent outside it.")
     deepest = max(
         len(ancestors(path))
         for (path,) in transaction.rows(select(organisation.c.path).where(in_subtrees([node.path])))
@@ -215,8 +215,8 @@ def _refuse_gain_by_move(
         own = caller.until(effective(row.permissions), node.path)
         if own is not None and outlasts(row.expires_at, own):
             raise Forbidden(
-                f"People of {parent.name} would hold permissions on {node.name} for longer than you, "
-                f"who hold them until {in_words(own)}.",
+                f"People of {parent.name} would hold permissions on {node.name} for longer than you do: "
+                f"yours end {in_words(own)}.",
                 "Ask someone who holds them for at least as long.",
             )
 
@@ -234,8 +234,9 @@ def _refuse_foreign_roles(transaction: Transaction, node: Organisation, parent: 
         )
         if name is not None:
             raise Conflict(
-                f"The role {name} is given inside {node.name}, but is of an organisation it would leave.",
-                "Take that role back, or revoke the invitation or join code with it, then move.",
+                f"The role {name} is given inside {node.name}, but belongs to an organisation "
+                "that it would leave.",
+                "Take that role back, or withdraw the invitation or join code with it, then move.",
             )
 
 

@@ -1,4 +1,4 @@
-"""Login providers: ways to prove who one is. The local password is the first; others never touch the rest."""
+"""Login providers: how people prove who they are. Local passwords are one; others plug in beside it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """The provider is sure who it is: its own, never changing name for the person."""
+    """Authenticated; `subject` is the provider's permanent name for the person."""
 
     subject: str
     display_name: str | None = None
@@ -44,7 +44,7 @@ class Proven:
 
 @dataclass(frozen=True, slots=True)
 class NotProven:
-    """It is not sure. The same for a wrong password and for nobody of that name."""
+    """Not authenticated. The same for a wrong password and an unknown name."""
 
 
 class LoginProvider(Protocol):

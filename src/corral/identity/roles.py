@@ -20,7 +20,7 @@ from corral.identity.rules import effective
 from corral.identity.tables import invitation, organisation, role, role_grant
 from corral.store.database import AnyRow, Transaction
 
-MAKE_ANOTHER = "Make a role of your own with these, and give that: it ends when your authority does."
+MAKE_ANOTHER = "Create a role with these permissions and give that: it ends when your authority does."
 
 
 def list_roles(transaction: Transaction, caller: Caller) -> Roles:
@@ -103,7 +103,7 @@ def delete_role(transaction: Transaction, caller: Caller, role_id: str, expected
     for what, table in uses.items():
         count = transaction.scalar(select(func.count()).select_from(table).where(table.c.role_id == role_id))
         if count:
-            raise Conflict(f"{count} {what}.", "Take the role from them, or revoke them, first.")
+            raise Conflict(f"{count} {what}.", "Take the role from them, or withdraw the invitations, first.")
     transaction.run(delete(role).where(role.c.id == role_id))
     record(transaction, caller, "role.delete", facts.subject, before=_told(facts))
     _changed(transaction, facts)
@@ -113,7 +113,7 @@ def _own_role(transaction: Transaction, caller: Caller, role_id: str, verb: str)
     facts = find_role(transaction, caller, role_id)
     if facts.key is not None:
         raise Conflict(
-            f"{facts.name} is a preset; nobody can {verb} it.", "Make a role of your own with what you need."
+            f"{facts.name} is a preset; nobody can {verb} it.", "Create a custom role with what you need."
         )
     find_node(transaction, caller, facts.organisation_id, Permission.ROLES_MANAGE)
     return facts
@@ -130,8 +130,8 @@ def _refuse_longer(
     if own is not None and any(outlasts(until, own) for (until,) in given):
         raise Invalid.field(
             "body.permissions",
-            f"People have the role {facts.name} for longer than {in_words(own)}, until when you hold "
-            f"{', '.join(sorted(added))} yourself.",
+            f"People have the role {facts.name} beyond {in_words(own)}, when you lose "
+            f"{', '.join(sorted(added))}.",
             MAKE_ANOTHER,
         )
     # What is offered was offered by somebody who may hold the same for good: who takes it would, too.

@@ -26,7 +26,7 @@ class SmtpMailer:
     keyring: Keyring
 
     async def send(self, to: str, subject: str, text: str) -> None:
-        """Hands one mail to the mail server; raises `MailNotSentError` with what it or the network said."""
+        """Hands one mail to the mail server; raises `MailNotSentError` with the error."""
         settings, password = await self.database.read(self._configured)
         if settings.host is None or settings.sender is None:
             raise MailNotSentError("No mail server is set up; an administrator does that under Settings.")
@@ -57,7 +57,7 @@ def _address(text: str) -> Address:
     try:
         return Address(addr_spec=text)
     except (ValueError, HeaderParseError) as error:
-        raise MailNotSentError(f"{text} is no address that mail can be sent to.") from error
+        raise MailNotSentError(f"{text} is not an address that mail can be sent to.") from error
 
 
 async def _deliver(settings: MailSettings, password: str | None, message: EmailMessage) -> None:
@@ -77,7 +77,7 @@ async def _deliver(settings: MailSettings, password: str | None, message: EmailM
             timeout=TIMEOUT_SECONDS,
         )
     except aiosmtplib.SMTPAuthenticationError as error:
-        raise MailNotSentError(f"{place} did not take user name and password: {error.message}.") from error
+        raise MailNotSentError(f"{place} rejected the user name or password: {error.message}.") from error
     except aiosmtplib.SMTPRecipientsRefused as error:
         raise MailNotSentError(f"{place} refused the recipient.") from error
     except (TimeoutError, aiosmtplib.SMTPTimeoutError) as error:
@@ -85,4 +85,4 @@ async def _deliver(settings: MailSettings, password: str | None, message: EmailM
     except aiosmtplib.SMTPConnectError as error:
         raise MailNotSentError(f"{place} cannot be reached: {error}.") from error
     except (aiosmtplib.SMTPException, ssl.SSLError, OSError) as error:
-        raise MailNotSentError(f"{place} did not take the mail: {error}.") from error
+        raise MailNotSentError(f"{place} rejected the mail: {error}.") from error

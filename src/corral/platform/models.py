@@ -18,14 +18,14 @@ Encryption = Literal["starttls", "tls", "none"]
 
 class MailSettings(Output):
     host: str | None = Field(
-        description="Null: no mail server, nothing is sent.", examples=["smtp.example.org"]
+        description="Null: no mail server; no mail is sent.", examples=["smtp.example.org"]
     )
     port: int
     encryption: Encryption
     user_name: str | None
-    password_set: bool = Field(description="Whether a password is stored; it is never shown.")
+    password_set: bool = Field(description="Whether a password is stored; it is never returned.")
     sender: str | None = Field(description="The address mail comes from.")
-    tested_at: Instant | None = Field(description="When the mail server last took a test mail.")
+    tested_at: Instant | None = Field(description="When the mail server last accepted a test mail.")
     generation: int
 
 
@@ -51,7 +51,7 @@ class MailTested(Output):
 
 class RegistrationSettings(Output):
     sign_up: bool = Field(description="Whether people may sign up; they wait for approval.")
-    organisation_id: str = Field(description="Where people who sign up belong.")
+    organisation_id: str = Field(description="The organisation that people who sign up join.")
     generation: int
 
 
@@ -83,7 +83,7 @@ class SignedUp(Output):
 class ChecklistItem(Output):
     key: Literal["password", "organisation", "people", "second_administrator", "mail"]
     done: bool
-    count: int | None = Field(None, description="The number behind it, where there is one.")
+    count: int | None = Field(None, description="The number it depends on, if any.")
 
 
 class Checklist(Output):
@@ -109,7 +109,7 @@ class MachineFacts(Output):
     gpus: list[MachineGpu]
     gpus_simulated: bool = Field(description="No GPU was found: GPUs of this machine are simulated.")
     gpu_driver: str | None
-    gpu_note: str | None = Field(description="What the driver said, where there is something to say.")
+    gpu_note: str | None = Field(description="A message from the driver, if there is one.")
 
 
 class System(Output):

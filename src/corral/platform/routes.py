@@ -89,7 +89,7 @@ async def sign_up(
     origin: Annotated[Origin, Anyone],
     wanted: SignUp,
 ) -> SignedUp:
-    """Asks for an account, where that is on; an administrator approves it."""
+    """Signs up for an account, where sign-up is on; an administrator approves it."""
     identity.access.check_origin(request)
     await database.read(service.require_sign_up)
     await database.write(count_try, sign_up_bounds(origin.address))
@@ -121,10 +121,10 @@ async def change_mail_settings(
 async def test_mail_settings(
     database: Db, identity: IdentityHere, caller: Manager, test: MailTest
 ) -> MailTested:
-    """Sends a test mail and says what the mail server answered."""
+    """Sends a test mail and returns the mail server's answer."""
     await database.read(settings.require_manager, caller)
     try:
-        text = f"{caller.name} sent this from {identity.console} to see that mail works. It does.\n"
+        text = f"{caller.name} sent this from {identity.console} to test that mail works. It does.\n"
         await identity.mailer.send(test.to, "Corral can send mail", text)
     except MailNotSentError as problem:
         raise MailRefused(str(problem), "Correct the mail settings and test again.") from problem

@@ -19,7 +19,7 @@ from corral.store.database import Transaction
 
 def require_sign_up(transaction: Transaction) -> None:
     if not read_registration(transaction).sign_up:
-        raise Forbidden("Signing up is off here.", "Ask an administrator for an invitation or a join code.")
+        raise Forbidden("Sign-up is off.", "Ask an administrator for an invitation or a join code.")
 
 
 def require_system_reader(transaction: Transaction, caller: Caller) -> None:
@@ -29,7 +29,7 @@ def require_system_reader(transaction: Transaction, caller: Caller) -> None:
 
 
 def sign_up(transaction: Transaction, wanted: SignUp, hashed: str, origin: Origin) -> SignedUp:
-    """An account that waits: its owner can log in once an administrator has approved it."""
+    """A pending account: its owner can log in once an administrator has approved it."""
     require_sign_up(transaction)
     settings = read_registration(transaction)
     row = transaction.first(select(organisation).where(organisation.c.id == settings.organisation_id))
@@ -49,7 +49,7 @@ def sign_up(transaction: Transaction, wanted: SignUp, hashed: str, origin: Origi
 
 
 def first_day(transaction: Transaction, caller: Caller) -> Checklist:
-    """What an administrator has done of what makes an installation usable, from what is really there."""
+    """Which steps of setting up an installation are done, read from what exists."""
     root = root_of(transaction)
     caller.require(Permission.SETTINGS_READ, root.path, root.name)
     people = transaction.scalar(select(func.count()).select_from(user))

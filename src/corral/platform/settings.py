@@ -67,7 +67,7 @@ def write_mail(
 ) -> MailSettings:
     _require(transaction, caller, Permission.SETTINGS_MANAGE)
     if new.host is not None and new.sender is None:
-        raise Invalid.field("body.sender", "Mail needs an address it comes from.", "Give a sender address.")
+        raise Invalid.field("body.sender", "Mail needs a sender address.", "Give a sender address.")
     if new.password and new.user_name is None:
         raise Invalid.field("body.user_name", "A password needs a user name.", "Give both, or neither.")
     before, generation = _stored(transaction, MAIL, _MAIL_DEFAULTS)
@@ -76,7 +76,7 @@ def write_mail(
     if sealed is not None and new.encryption == "none":
         raise Invalid.field(
             "body.encryption",
-            "The password would travel in the clear.",
+            "The password would be sent unencrypted.",
             "Use starttls or tls, or forget the password.",
         )
     after = {**new.model_dump(), "password": sealed, "tested_at": None}
@@ -91,7 +91,7 @@ def _sealed_password(new: NewMailSettings, before: JsonObject, keyring: Keyring)
     if new.password == "" or new.user_name is None or kept is None:
         return None
     if new.host != before["host"]:
-        # Whoever may change the settings may not read the password, by no server of their own either.
+        # Changing the settings must not reveal the password, not even to a mail server of one's own.
         raise Invalid.field(
             "body.password",
             "The stored password is for another mail server.",

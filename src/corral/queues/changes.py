@@ -31,7 +31,7 @@ def changed_queue(
             errors.append(FieldError(f"{place}.pool_id", f"There is no pool {pool}.", "List the pools."))
             continue
         if (pool, resource) in seen:
-            errors.append(FieldError(place, f"{resource} of this pool stands twice.", "Name it once."))
+            errors.append(FieldError(place, f"{resource} of this pool is given twice.", "Name it once."))
         seen.add((pool, resource))
         new = replace(
             quota_of(queue, pool, resource),
@@ -46,7 +46,7 @@ def _wrong(place: str, quota: Quota, resource: Resource, *, is_root: bool) -> It
     if quota.guarantee == UNLIMITED and not is_root:
         yield FieldError(
             f"{place}.guarantee",
-            "Only the topmost queue can be guaranteed everything.",
+            "Only the root queue can be guaranteed everything.",
             "Give a number; 0 guarantees nothing.",
         )
     elif quota.limit != UNLIMITED and quota.guarantee > quota.limit:

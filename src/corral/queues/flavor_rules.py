@@ -20,7 +20,7 @@ def settled_mode(gpu: FlavorGpu) -> Mode:
     if gpu.compute_percent and not named:
         raise Invalid.field(
             f"{_PLACE}.compute_percent",
-            "A whole GPU has all of its compute.",
+            "A whole GPU always has all of its compute.",
             "Leave it out, or size a slice.",
         )
     if gpu.profile is not None:
@@ -33,7 +33,7 @@ def settled_mode(gpu: FlavorGpu) -> Mode:
     if mode not in fitting:
         raise Invalid.field(
             f"{_PLACE}.mode",
-            f"The mode {mode} does not go with this size.",
+            f"The mode {mode} does not fit this size.",
             f"Use {' or '.join(fitting)}, or leave it out.",
         )
     return mode

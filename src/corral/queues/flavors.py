@@ -61,6 +61,6 @@ def facts_of(row: AnyRow) -> FlavorFacts:
 
 
 def _usable(chain: list[str]) -> Select[*tuple[object, ...]]:
-    """Flavors given to one of the organisations from the root down to one's own."""
+    """Flavors given to one of the organisations from the root down to this one."""
     given = select(flavor_organisation.c.flavor_id).where(flavor_organisation.c.organisation_id.in_(chain))
     return select(flavor).where(flavor.c.id.in_(given))

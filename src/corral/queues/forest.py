@@ -46,7 +46,7 @@ class QueueRow:
 
     @property
     def governing_path(self) -> str:
-        """Where one must be allowed to divide: an organisation does not raise its own share."""
+        """Where changing it takes queues.manage: an organisation does not raise its own share."""
         above = self.path.removesuffix(f"{self.organisation_id}/")
         return self.path if self.user_id is not None or above == "/" else above
 
@@ -166,11 +166,15 @@ class Forest:
         promised, has = told(found.promised, found.resource), told(found.available, found.resource)
         match found.kind:
             case Shortfall.ABOVE_CAPACITY:
-                words = f"Guarantees of {promised} in {name} are more than the {has} of the pool {pool}."
+                words = f"Guarantees of {promised} in {name} exceed the {has} of the pool {pool}."
             case Shortfall.ABOVE_GUARANTEE:
-                words = f"The queues below {name} are guaranteed {promised}, it has {has} in the pool {pool}."
+                words = (
+                    f"The queues below {name} are guaranteed {promised}, but it has {has} in the pool {pool}."
+                )
             case Shortfall.ABOVE_LIMIT:
-                words = f"The queues below {name} are guaranteed {promised}, its limit is {has} in {pool}."
+                words = (
+                    f"The queues below {name} are guaranteed {promised}, but its limit is {has} in {pool}."
+                )
         return QueueWarning(
             kind=found.kind,
             queue_id=found.queue,
@@ -213,7 +217,7 @@ def _order(row: QueueRow, names: Mapping[str, str]) -> list[tuple[int, str, str]
 
 
 def _may_see(caller: Caller, row: QueueRow) -> bool:
-    """Whose queue it is, is told to those who may see people, and to that person."""
+    """The person's name, for those who may see people and for that person."""
     if row.user_id is not None:
         if row.user_id == caller.user_id:
             return True

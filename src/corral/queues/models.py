@@ -30,40 +30,40 @@ class QueueQuota(Output):
 
     pool_id: str
     resource: Resource
-    guarantee: int = Field(description="Given back on demand; -1: everything.", examples=[2000])
-    limit: int = Field(description="Never more than this; -1: no limit.", examples=[-1])
-    weight: int = Field(description="Part of the surplus, in proportion to its siblings'.", examples=[1])
-    used: int | None = Field(description="What its work and all below it holds now; null: not known.")
-    wanted: int | None = Field(description="What its work waits for; null: not known.")
+    guarantee: int = Field(description="Reclaimed on demand; -1: everything.", examples=[2000])
+    limit: int = Field(description="An upper bound; -1: no limit.", examples=[-1])
+    weight: int = Field(description="Its weight among its siblings when surplus is divided.", examples=[1])
+    used: int | None = Field(description="What its work and everything below it holds now; null: unknown.")
+    wanted: int | None = Field(description="What its work waits for; null: unknown.")
     fair_share: int | None = Field(
-        description="Its part of the pool, of what is held and waited for now; null: not known.",
+        description="Its fair share of the pool by current use and demand; null: unknown.",
         examples=[3500],
     )
 
 
 class Queue(Output):
     id: str = Field(examples=["q01k9x3v7qzt8m2c4w6d0ef"])
-    parent_id: str | None = Field(description="Null on the root, and where the queue above may not be seen.")
+    parent_id: str | None = Field(description="Null for the root, and where you may not see the queue above.")
     name: str = Field(description="Of the organisation, or of the person.", examples=["Vision Lab"])
     organisation_id: str
     organisation_name: str
     person: QueuePerson | None = Field(description="Whose work it is; null: the organisation's own queue.")
     priority: int = Field(description="Surplus goes to the highest first.")
     policy: QueuePolicy = Field(description="fixed: neither borrows nor lends; elastic: does both.")
-    reclaim_min_runtime_seconds: int | None = Field(description="null: as the queue above.")
-    preempt_min_runtime_seconds: int | None = Field(description="null: as the queue above.")
+    reclaim_min_runtime_seconds: int | None = Field(description="null: inherited from the queue above.")
+    preempt_min_runtime_seconds: int | None = Field(description="null: inherited from the queue above.")
     custom_numbers: bool | None = Field(
-        description="Work may ask for numbers instead of a flavor; null: as the queue above."
+        description="Work may ask for custom amounts instead of a flavor; null: inherited."
     )
-    colour: int = Field(description="1 to 8: its category on every page.")
+    colour: int = Field(description="1 to 8: its colour on every page.")
     quotas: list[QueueQuota]
-    may_change: bool = Field(description="Whether you may change what it is entitled to.")
+    may_change: bool = Field(description="Whether you may change its quotas and policies.")
     created_at: Instant
     generation: int
 
 
 class QueuePool(Output):
-    """A pool that quotas are given in."""
+    """A pool with quotas."""
 
     id: str
     name: str
@@ -74,7 +74,7 @@ class QueuePool(Output):
 
 
 class QueueWarning(Output):
-    """Promised is more than there is: some guarantee cannot be kept when all ask for theirs."""
+    """Guarantees exceed capacity: not all of them can be kept at the same time."""
 
     kind: Shortfall
     queue_id: str
@@ -85,7 +85,7 @@ class QueueWarning(Output):
     promised: int = Field(examples=[10000])
     available: int = Field(examples=[8000])
     detail: str = Field(
-        examples=["The queues below Vision Lab are guaranteed 10 GPUs, it has 8 in the pool default."]
+        examples=["The queues below Vision Lab are guaranteed 10 GPUs, but it has 8 in the pool default."]
     )
 
 
@@ -101,7 +101,7 @@ class NewQueue(Input):
 
 
 class QuotaChange(Input):
-    """What is left out stays as it is."""
+    """Fields that are left out stay unchanged."""
 
     pool_id: Id
     resource: Resource
@@ -123,16 +123,16 @@ class OneQueueChange(QueueChange):
     """A change of one queue among several."""
 
     queue_id: Id
-    generation: int | None = Field(None, ge=1, description="That was read; left out: any.")
+    generation: int | None = Field(None, ge=1, description="The generation that you read; left out: any.")
 
 
 class QueueChanges(Input):
     changes: list[OneQueueChange] = Field(min_length=1, max_length=MOST_CHANGES)
-    dry_run: bool = Field(False, description="Only say what would be and what is wrong with it.")
+    dry_run: bool = Field(False, description="Only report the effects and problems of the change.")
 
 
 class QueueEffect(Output):
-    """Another fair share: who holds more than it may have to give some back, who holds less gets it."""
+    """A fair share that changes: queues above theirs may have to give some back, those below get it."""
 
     queue_id: str
     queue_name: str
@@ -146,8 +146,8 @@ class QueueEffect(Output):
 
 class ChangedQueues(Output):
     dry_run: bool
-    items: list[Queue] = Field(description="The queues that were named, as they are then.")
-    warnings: list[QueueWarning] = Field(description="All that you may see, after the change.")
+    items: list[Queue] = Field(description="The changed queues, after the change.")
+    warnings: list[QueueWarning] = Field(description="All warnings that you may see, after the change.")
     effects: list[QueueEffect] = Field(description="Queues that you may see whose fair share changes.")
 
 
@@ -187,7 +187,7 @@ class FlavorLack(Output):
 
     kind: str = Field(examples=["devices"])
     asked: int = Field(examples=[6])
-    most: int = Field(description="That one node has.", examples=[4])
+    most: int = Field(description="The most that one node has.", examples=[4])
     names: list[str] = Field(description="Models, the MIG profile or taints, where they decide.")
     restricted: bool = Field(False, description="Whether taints keep it away from other nodes.")
     sentence: str = Field(
@@ -203,9 +203,11 @@ class Flavor(Output):
     memory_mib: int
     gpu: FlavorGpu | None
     enabled: bool
-    preset: bool = Field(description="Corral made it from the first machine it saw; change it as you like.")
+    preset: bool = Field(
+        description="Corral created it for the first machine it found; it can be edited like any other."
+    )
     organisations: list[FlavorPlace] = Field(
-        description="Who may use it, with all below them; as far as you may see."
+        description="Organisations that may use it, with everything below them; as far as you may see."
     )
     may_change: bool
     lack: FlavorLack | None = Field(
@@ -228,7 +230,9 @@ class NewFlavor(Input):
     cpu_milli: CpuMilli
     memory_mib: MemoryMib
     gpu: FlavorGpu | None = None
-    organisation_ids: Places = Field(min_length=1, description="Who may use it, with all below them.")
+    organisation_ids: Places = Field(
+        min_length=1, description="Organisations that may use it, with everything below them."
+    )
     enabled: bool = True
 
 

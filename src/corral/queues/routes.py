@@ -42,19 +42,19 @@ UseHere = Annotated[UseOfQueues | None, Depends(_use)]
 
 @router.get("/queues")
 async def list_queues(database: Db, use: UseHere, caller: Reader, organisation: Id | None = None) -> Queues:
-    """The queue tree with what each is entitled to, and where more is promised than there is."""
+    """The queue tree with its quotas, and warnings where guarantees exceed capacity."""
     return await database.scan(management.list_queues, caller, organisation, use)
 
 
 @router.post("/queues", status_code=201)
 async def create_queue(once: CreatedOnce, caller: Manager, new: NewQueue) -> Queue:
-    """A person's queue in an organisation. It comes by itself with their first work there."""
+    """Creates a person's queue in an organisation; otherwise their first work there creates it."""
     return await once.create(caller, management.create_queue, new)
 
 
 @router.post("/queues/changes")
 async def change_queues(database: Db, use: UseHere, caller: Manager, wanted: QueueChanges) -> ChangedQueues:
-    """Changes several queues, all or none; a dry run only says what would be."""
+    """Changes several queues, all or none; a dry run only reports the effects."""
     work = database.scan if wanted.dry_run else database.write
     return await work(management.change_queues, caller, wanted, use)
 
@@ -75,7 +75,7 @@ async def change_queue(
     expected: IfMatch,
     response: Response,
 ) -> Queue:
-    """Changes what a queue is entitled to."""
+    """Changes the quotas and policies of a queue."""
     changed = await database.write(management.change_queue, caller, queue_id, change, expected, use)
     return tagged(response, changed)
 
@@ -88,7 +88,7 @@ async def list_flavors(database: Db, caller: FlavorReader, organisation: Id | No
 
 @router.post("/flavors", status_code=201)
 async def create_flavor(once: CreatedOnce, caller: FlavorManager, new: NewFlavor) -> Flavor:
-    """Makes a flavor."""
+    """Creates a flavor."""
     return await once.create(caller, flavors.create_flavor, new)
 
 

@@ -1,4 +1,4 @@
-"""Pure decisions about queues: what applies where nothing is said, what is promised twice, which colour."""
+"""Pure decisions about queues: defaults, overcommitted guarantees, colours."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ class Shortfall(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OverCommitment:
-    """More is `promised` in a queue, or to those below it, than there is."""
+    """Guarantees in a queue, or below it, exceed what is `available`."""
 
     kind: Shortfall
     queue: str
@@ -79,7 +79,7 @@ def quota_of(queue: Queue, pool: str, resource: Resource) -> Quota:
 
 
 def usual_quota(queue: Queue) -> Quota:
-    """What a queue has where nobody said anything."""
+    """The default quota."""
     return ROOT_QUOTA if queue.parent is None else USUAL_QUOTA
 
 

@@ -1,4 +1,4 @@
-"""What queues use: told by whoever keeps work, added up along the tree here."""
+"""What queues use: reported by whoever keeps work, summed up the tree here."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

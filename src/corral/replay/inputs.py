@@ -19,7 +19,7 @@ DEFAULT_NODES = "4x8xH100-80GB"
 def find_work(
     jobs: str, nodes: str | None, seed: int, gpus_per_node: int, shrink: int
 ) -> tuple[Trace, tuple[Node, ...]]:
-    """The trace and the nodes that the words name: what is said about nodes goes before what a trace says."""
+    """The trace and the nodes that the options name; nodes that are given replace those of the trace."""
     if jobs == "synthetic" or jobs.startswith("synthetic:"):
         recipe = parse_recipe(jobs)
         found = _nodes(nodes or DEFAULT_NODES)
@@ -50,7 +50,7 @@ def _nodes(text: str) -> tuple[Node, ...]:
 def find_guarantees(
     text: str | None, trace: Trace, work: Sequence[Job], nodes: tuple[Node, ...]
 ) -> dict[str, int]:
-    """GPUs of each queue: as said, else as the trace has it where that fits, else equal parts."""
+    """GPUs of each queue: as given, else as the trace has them if that fits, else equal parts."""
     names = sorted({job.queue for job in work})
     gpus = sum(len(node.devices) for node in nodes)
     if text is None:

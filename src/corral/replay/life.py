@@ -1,4 +1,4 @@
-"""The life of one job: waits, runs, is told to go, waits again, is done. And how the scheduler sees it."""
+"""The life of one job: waits, runs, is preempted, waits again, ends. And how the scheduler sees it."""
 
 from enum import IntEnum
 

@@ -261,7 +261,7 @@ class Replay:
             self._learnt_at = self.now
 
     def _estimate(self, plan: Plan) -> None:
-        """What has just arrived and does not start now is told when it will probably start."""
+        """Estimates the start of work that has just arrived and does not start now."""
         arrived, self._arrived = self._arrived, []
         if self.settings.estimates:
             placed = {placement.workload for placement in plan.placements}

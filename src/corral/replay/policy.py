@@ -52,7 +52,7 @@ class Policy:
 
 
 def parse_policy(text: str) -> Policy:
-    """A policy from words joined by commas; what is not said is elastic and packing."""
+    """A policy from words joined by commas; the defaults are elastic and packing."""
     words = [word.strip() for word in text.split(",")]
     for word in words:
         if word not in WORDS:

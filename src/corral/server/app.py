@@ -240,7 +240,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _publish(counted: Counted, samples: Samples) -> tuple[Withdraw, ...]:
-    """What Prometheus is told beside what Corral counts about itself."""
+    """Registers the metrics that are read when Prometheus asks."""
     return (
         publish_stock(lambda: counted.stocks),
         publish_states(lambda: counted.states),

@@ -235,7 +235,7 @@ class _BodyTooLarge(TooLarge, HTTPException):  # type: ignore[misc]  # both have
 
 
 def _too_large(most: int) -> TooLarge:
-    return _BodyTooLarge(f"This request has at most {most // 1024} KiB.", "Send less at once.")
+    return _BodyTooLarge(f"A request here may have at most {most // 1024} KiB.", "Send less at once.")
 
 
 def _names_twice(cookies: bytes) -> bool:

@@ -108,7 +108,7 @@ class Parent:
         self.is_announced = False
 
     def run(self) -> int:
-        """Runs until told to stop; returns the exit code."""
+        """Runs until a stop signal; returns the exit code."""
         self._watch_signals()
         try:
             while not self.stops_asked:
@@ -167,9 +167,7 @@ class Parent:
         child.unread += data
         *lines, child.unread = child.unread.split(b"\n")
         if len(child.unread) > LONGEST_REPORT_BYTES:
-            raise CannotContinueError(
-                f"The {child.name} process reports without end.", "Report this as a bug."
-            )
+            raise CannotContinueError(f"The {child.name} process reports endlessly.", "Report this as a bug.")
         for line in lines:
             self._take_report(child, json.loads(line))
 
@@ -220,7 +218,7 @@ class Parent:
         for child in self.children:
             if child.process is None or child.ready_by is None or child.ready_by > time.monotonic():
                 continue
-            said = f"the last it said: {child.last_progress}" if child.last_progress else "it said nothing"
+            said = f"its last report: {child.last_progress}" if child.last_progress else "it reported nothing"
             child.report = {
                 "error": f"The {child.name} process was not ready within {child.patience:g} s; {said}.",
                 "remedy": "Check that the database answers and that the machine is not overloaded "
@@ -317,7 +315,7 @@ class Parent:
 
 def _how_it_ended(code: int) -> str:
     if code < 0:
-        return f"was ended by {signal.Signals(-code).name}"
+        return f"was killed by {signal.Signals(-code).name}"
     return f"ended with code {code}"
 
 

@@ -59,7 +59,7 @@ class UsageSums(Output):
 
 
 class WhoseQuery(Input):
-    """Filters are combined: all of them must fit."""
+    """All filters must match."""
 
     user: UserId | None = Field(None, description="Id of a person.", examples=["u01k9x3v7qzt8m2c4w6d0ef"])
     organisation: OrganisationId | None = Field(
@@ -99,7 +99,7 @@ class UsageQuery(WhoseQuery):
     def _after_since(cls, until: datetime | None, info: ValidationInfo) -> datetime | None:
         since = info.data.get("since")
         if since and until and since >= until:
-            raise ValueError("it is not later than since")
+            raise ValueError("it is not after since")
         return until
 
     def question(self, now: datetime) -> Question:

@@ -31,7 +31,7 @@ def _all_visible(texts: Iterable[str]) -> None:
     """Of what is given; what is stored is shown as it is."""
     for text in texts:
         if (hidden := hidden_character(text)) is not None:
-            raise ValueError(f"it has {hidden}, which cannot be seen or changes how text is shown")
+            raise ValueError(f"it has {hidden}, which is invisible or changes how text is displayed")
 
 
 def _not_ours(labels: Mapping[str, str]) -> Mapping[str, str]:
@@ -224,11 +224,11 @@ class NodeChange(Change):
 
 
 class NodeQuery(Input):
-    """Filters are combined: all of them must fit."""
+    """All filters must match."""
 
     zone: Id | None = None
     pool: Id | None = None
     cursor: str | None = Field(
-        None, max_length=600, description="`next_cursor` of the page before; leave out for the first."
+        None, max_length=600, description="`next_cursor` of the previous page; leave it out for the first."
     )
     limit: int = Field(50, ge=1, le=MOST, description="How many items at most.")

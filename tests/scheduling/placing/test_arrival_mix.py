@@ -100,7 +100,7 @@ def test_a_slice_in_mib_is_rounded_up_to_a_thousandth_of_the_device() -> None:
     [
         ({"cpu_milli": -1}, "negative"),
         ({"gpus": 1}, "gpu_milli, slice_mib or a profile"),
-        ({"gpus": 1, "gpu_milli": 10, "profile": "1g"}, "said by the device"),
+        ({"gpus": 1, "gpu_milli": 10, "profile": "1g"}, "the device defines"),
         ({"profile": "1g"}, "no share"),
         ({"gpu_milli": 10}, "no share"),
         ({"gpus": 1, "gpu_milli": 1001}, "at most"),

@@ -49,7 +49,7 @@ export interface paths {
         };
         /**
          * List the known actions
-         * @description Every word that `action` can be.
+         * @description Every value of `action`.
          */
         get: operations["list_actions"];
         put?: never;
@@ -69,7 +69,7 @@ export interface paths {
         };
         /**
          * Export the audit log
-         * @description All that the filters let through, as a file. The export itself is audited.
+         * @description All matching entries as a file. The export itself is audited.
          */
         get: operations["export_audit"];
         put?: never;
@@ -159,7 +159,7 @@ export interface paths {
         put?: never;
         /**
          * Create Flavor
-         * @description Makes a flavor.
+         * @description Creates a flavor.
          */
         post: operations["create_flavor"];
         delete?: never;
@@ -291,7 +291,7 @@ export interface paths {
         put?: never;
         /**
          * Accept Invitation
-         * @description Makes the account and signs in.
+         * @description Creates the account and signs in.
          */
         post: operations["accept_invitation"];
         delete?: never;
@@ -311,7 +311,7 @@ export interface paths {
         put?: never;
         /**
          * Preview Invitation
-         * @description What an invitation is to, before accepting it.
+         * @description What an invitation offers, before it is accepted.
          */
         post: operations["preview_invitation"];
         delete?: never;
@@ -331,7 +331,7 @@ export interface paths {
         put?: never;
         /**
          * Join With Code
-         * @description Makes an account with a join code and signs in.
+         * @description Creates an account with a join code and signs in.
          */
         post: operations["join_with_code"];
         delete?: never;
@@ -395,7 +395,7 @@ export interface paths {
         put?: never;
         /**
          * Preview Join
-         * @description What a join code leads to, before using it.
+         * @description What a join code offers, before it is used.
          */
         post: operations["preview_join"];
         delete?: never;
@@ -541,7 +541,7 @@ export interface paths {
         };
         /**
          * List My Sessions
-         * @description Where you are signed in.
+         * @description Your open sessions.
          */
         get: operations["list_my_sessions"];
         put?: never;
@@ -651,7 +651,7 @@ export interface paths {
         put?: never;
         /**
          * Create Token
-         * @description Makes a token; its secret is shown this once.
+         * @description Creates a token; its secret is shown only once.
          */
         post: operations["create_token"];
         delete?: never;
@@ -785,7 +785,7 @@ export interface paths {
         };
         /**
          * List Permissions
-         * @description Every permission there is, in words.
+         * @description Every permission, with a description.
          */
         get: operations["list_permissions"];
         put?: never;
@@ -857,13 +857,13 @@ export interface paths {
         };
         /**
          * List Queues
-         * @description The queue tree with what each is entitled to, and where more is promised than there is.
+         * @description The queue tree with its quotas, and warnings where guarantees exceed capacity.
          */
         get: operations["list_queues"];
         put?: never;
         /**
          * Create Queue
-         * @description A person's queue in an organisation. It comes by itself with their first work there.
+         * @description Creates a person's queue in an organisation; otherwise their first work there creates it.
          */
         post: operations["create_queue"];
         delete?: never;
@@ -891,7 +891,7 @@ export interface paths {
         head?: never;
         /**
          * Change Queue
-         * @description Changes what a queue is entitled to.
+         * @description Changes the quotas and policies of a queue.
          */
         patch: operations["change_queue"];
         trace?: never;
@@ -907,7 +907,7 @@ export interface paths {
         put?: never;
         /**
          * Change Queues
-         * @description Changes several queues, all or none; a dry run only says what would be.
+         * @description Changes several queues, all or none; a dry run only reports the effects.
          */
         post: operations["change_queues"];
         delete?: never;
@@ -931,7 +931,7 @@ export interface paths {
         put?: never;
         /**
          * Create Role
-         * @description Makes a role; it can be given on its organisation and below.
+         * @description Creates a role; it can be given on its organisation and below.
          */
         post: operations["create_role"];
         delete?: never;
@@ -1135,7 +1135,7 @@ export interface paths {
         put?: never;
         /**
          * Test Mail Settings
-         * @description Sends a test mail and says what the mail server answered.
+         * @description Sends a test mail and returns the mail server's answer.
          */
         post: operations["test_mail_settings"];
         delete?: never;
@@ -1179,7 +1179,7 @@ export interface paths {
         put?: never;
         /**
          * Sign Up
-         * @description Asks for an account, where that is on; an administrator approves it.
+         * @description Signs up for an account, where sign-up is on; an administrator approves it.
          */
         post: operations["sign_up"];
         delete?: never;
@@ -1999,7 +1999,7 @@ export interface components {
             action: string;
             /**
              * Actor Id
-             * @description The user; empty where Corral itself or nobody known acted.
+             * @description The user; empty for Corral itself and for visitors.
              * @example u01k9x3v7qzt8m2c4w6d0ef
              */
             actor_id: string;
@@ -2055,7 +2055,7 @@ export interface components {
             object_id: string;
             /**
              * Object Kind
-             * @description What kind of thing it was done to.
+             * @description The kind of object.
              * @example user
              */
             object_kind: string;
@@ -2067,7 +2067,7 @@ export interface components {
             object_name: string;
             /**
              * Organisation Id
-             * @description Where it belonged.
+             * @description The organisation it belonged to.
              * @example o01k9x3v7qzt8m2c4w6d0eg
              */
             organisation_id: string;
@@ -2091,7 +2091,7 @@ export interface components {
             result: "done" | "refused";
             /**
              * Via
-             * @description How they were signed in: session, token, local or system; after a colon, by which one.
+             * @description How they were signed in: session, token, local or system; after a colon, which one.
              * @example session:s01k9x3v7qzt8m2c4w6d0ek
              */
             via: string;
@@ -2129,12 +2129,12 @@ export interface components {
             effects: components["schemas"]["QueueEffect"][];
             /**
              * Items
-             * @description The queues that were named, as they are then.
+             * @description The changed queues, after the change.
              */
             items: components["schemas"]["Queue"][];
             /**
              * Warnings
-             * @description All that you may see, after the change.
+             * @description All warnings that you may see, after the change.
              */
             warnings: components["schemas"]["QueueWarning"][];
         };
@@ -2157,7 +2157,7 @@ export interface components {
         ChecklistItem: {
             /**
              * Count
-             * @description The number behind it, where there is one.
+             * @description The number it depends on, if any.
              */
             count?: number | null;
             /** Done */
@@ -2178,7 +2178,7 @@ export interface components {
             mail_problem?: string | null;
             /**
              * Notice
-             * @description Why it ends at a time that was not asked for; null if it does not.
+             * @description Why it ends at a time that nobody asked for; null otherwise.
              */
             notice?: string | null;
             /**
@@ -2198,7 +2198,7 @@ export interface components {
         CreatedJoinCode: {
             /**
              * Code
-             * @description Null for those who could not give its role there: who has the code has the role.
+             * @description Null unless you could give its role there: whoever has the code gets the role.
              * @example BCDFG-23456
              */
             code: string | null;
@@ -2216,7 +2216,7 @@ export interface components {
             id: string;
             /**
              * Notice
-             * @description Why it ends at a time that was not asked for; null if it does not.
+             * @description Why it ends at a time that nobody asked for; null otherwise.
              */
             notice: string | null;
             /** Organisation Id */
@@ -2253,7 +2253,7 @@ export interface components {
             login_link: components["schemas"]["LoginLink"];
             /**
              * Notice
-             * @description Why it ends at a time that was not asked for; null if it does not.
+             * @description Why it ends at a time that nobody asked for; null otherwise.
              */
             notice?: string | null;
             user: components["schemas"]["User"];
@@ -2349,12 +2349,12 @@ export interface components {
             name: string;
             /**
              * Organisations
-             * @description Who may use it, with all below them; as far as you may see.
+             * @description Organisations that may use it, with everything below them; as far as you may see.
              */
             organisations: components["schemas"]["FlavorPlace"][];
             /**
              * Preset
-             * @description Corral made it from the first machine it saw; change it as you like.
+             * @description Corral created it for the first machine it found; it can be edited like any other.
              */
             preset: boolean;
         };
@@ -2434,7 +2434,7 @@ export interface components {
             kind: string;
             /**
              * Most
-             * @description That one node has.
+             * @description The most that one node has.
              * @example 4
              */
             most: number;
@@ -2667,7 +2667,7 @@ export interface components {
             csv: string;
             /**
              * Dry Run
-             * @description Only say what would happen.
+             * @description Only report what would happen.
              * @default false
              */
             dry_run?: boolean;
@@ -2714,7 +2714,7 @@ export interface components {
             errors: number;
             /**
              * Notice
-             * @description Why it ends at a time that was not asked for; null if it does not.
+             * @description Why it ends at a time that nobody asked for; null otherwise.
              */
             notice?: string | null;
             /**
@@ -2748,7 +2748,7 @@ export interface components {
             mail: string | null;
             /**
              * Mailed At
-             * @description When the mail server took it; null if no mail was sent.
+             * @description When the mail server accepted it; null if no mail was sent.
              */
             mailed_at: string | null;
             /** Organisation Id */
@@ -2780,7 +2780,7 @@ export interface components {
             role_expires_at: string | null;
             /**
              * Role Key
-             * @description Of a preset, which each language has a word for.
+             * @description Of a preset role; null for custom roles.
              */
             role_key: string | null;
             /** Role Name */
@@ -2819,7 +2819,7 @@ export interface components {
         JoinCode: {
             /**
              * Code
-             * @description Null for those who could not give its role there: who has the code has the role.
+             * @description Null unless you could give its role there: whoever has the code gets the role.
              * @example BCDFG-23456
              */
             code: string | null;
@@ -2869,7 +2869,7 @@ export interface components {
             role_expires_at: string | null;
             /**
              * Role Key
-             * @description Of a preset, which each language has a word for.
+             * @description Of a preset role; null for custom roles.
              */
             role_key: string | null;
             /** Role Name */
@@ -2956,7 +2956,7 @@ export interface components {
             gpu_driver: string | null;
             /**
              * Gpu Note
-             * @description What the driver said, where there is something to say.
+             * @description A message from the driver, if there is one.
              */
             gpu_note: string | null;
             /** Gpus */
@@ -2995,13 +2995,13 @@ export interface components {
             generation: number;
             /**
              * Host
-             * @description Null: no mail server, nothing is sent.
+             * @description Null: no mail server; no mail is sent.
              * @example smtp.example.org
              */
             host: string | null;
             /**
              * Password Set
-             * @description Whether a password is stored; it is never shown.
+             * @description Whether a password is stored; it is never returned.
              */
             password_set: boolean;
             /** Port */
@@ -3013,7 +3013,7 @@ export interface components {
             sender: string | null;
             /**
              * Tested At
-             * @description When the mail server last took a test mail.
+             * @description When the mail server last accepted a test mail.
              */
             tested_at: string | null;
             /** User Name */
@@ -3074,7 +3074,7 @@ export interface components {
             name: string;
             /**
              * Organisation Ids
-             * @description Who may use it, with all below them.
+             * @description Organisations that may use it, with everything below them.
              */
             organisation_ids: string[];
         };
@@ -3100,7 +3100,7 @@ export interface components {
         NewInvitation: {
             /**
              * Expires In Hours
-             * @description Less if left out while your own authority to offer the role ends sooner.
+             * @description If left out, at most as long as your own authority to offer the role.
              * @default 168
              */
             expires_in_hours?: number;
@@ -3121,7 +3121,7 @@ export interface components {
         NewJoinCode: {
             /**
              * Expires In Hours
-             * @description Less if left out while your own authority to offer the role ends sooner.
+             * @description If left out, at most as long as your own authority to offer the role.
              * @default 168
              */
             expires_in_hours?: number;
@@ -3345,7 +3345,7 @@ export interface components {
             name: string;
             /**
              * Scopes
-             * @description Permissions, `account.read` to see your own account, or ["*"] for all that you have.
+             * @description Permissions, `account.read` to see your own account, or ["*"] for all you may do.
              * @default [
              *       "*"
              *     ]
@@ -3374,7 +3374,7 @@ export interface components {
             organisation_id: string;
             /**
              * Priority
-             * @description 5 goes first; 1 is the default.
+             * @description 5 is the highest; 1 is the default.
              * @default 1
              */
             priority?: number;
@@ -3492,7 +3492,7 @@ export interface components {
             custom_numbers?: boolean | null;
             /**
              * Generation
-             * @description That was read; left out: any.
+             * @description The generation that you read; left out: any.
              */
             generation?: number | null;
             policy?: components["schemas"]["QueuePolicy"] | null;
@@ -3564,7 +3564,7 @@ export interface components {
             name: string;
             /**
              * Parent Id
-             * @description Null on the root, and where the parent may not be seen.
+             * @description Null for the root, and where you may not see the parent.
              */
             parent_id: string | null;
             /**
@@ -3584,7 +3584,7 @@ export interface components {
             name?: string | null;
             /**
              * Parent Id
-             * @description Moves it, with all below it.
+             * @description Moves it with everything below it.
              */
             parent_id?: string | null;
         };
@@ -3609,7 +3609,7 @@ export interface components {
             items: components["schemas"]["AuditEntry"][];
             /**
              * Next Cursor
-             * @description Give it as `cursor` for the next page; null on the last one.
+             * @description Pass it as `cursor` to get the next page; null on the last page.
              */
             next_cursor: string | null;
         };
@@ -3619,7 +3619,7 @@ export interface components {
             items: components["schemas"]["Device"][];
             /**
              * Next Cursor
-             * @description Give it as `cursor` for the next page; null on the last one.
+             * @description Pass it as `cursor` to get the next page; null on the last page.
              */
             next_cursor: string | null;
         };
@@ -3629,7 +3629,7 @@ export interface components {
             items: components["schemas"]["Invitation"][];
             /**
              * Next Cursor
-             * @description Give it as `cursor` for the next page; null on the last one.
+             * @description Pass it as `cursor` to get the next page; null on the last page.
              */
             next_cursor: string | null;
         };
@@ -3639,7 +3639,7 @@ export interface components {
             items: components["schemas"]["JoinCode"][];
             /**
              * Next Cursor
-             * @description Give it as `cursor` for the next page; null on the last one.
+             * @description Pass it as `cursor` to get the next page; null on the last page.
              */
             next_cursor: string | null;
         };
@@ -3649,7 +3649,7 @@ export interface components {
             items: components["schemas"]["Node"][];
             /**
              * Next Cursor
-             * @description Give it as `cursor` for the next page; null on the last one.
+             * @description Pass it as `cursor` to get the next page; null on the last page.
              */
             next_cursor: string | null;
         };
@@ -3659,7 +3659,7 @@ export interface components {
             items: components["schemas"]["User"][];
             /**
              * Next Cursor
-             * @description Give it as `cursor` for the next page; null on the last one.
+             * @description Pass it as `cursor` to get the next page; null on the last page.
              */
             next_cursor: string | null;
         };
@@ -3669,7 +3669,7 @@ export interface components {
             items: components["schemas"]["Workload"][];
             /**
              * Next Cursor
-             * @description Give it as `cursor` for the next page; null on the last one.
+             * @description Pass it as `cursor` to get the next page; null on the last page.
              */
             next_cursor: string | null;
         };
@@ -3707,7 +3707,7 @@ export interface components {
         PermissionsHere: {
             /**
              * Ends
-             * @description Until when, of those that you hold for a time; what you give of them ends then, too.
+             * @description Ends of permissions that you hold for a limited time; roles that you give end then, too.
              */
             ends: {
                 [key: string]: string;
@@ -3924,7 +3924,7 @@ export interface components {
             status: number;
             /**
              * Title
-             * @example In conflict with what is there
+             * @example Conflicts with what exists
              */
             title: string;
             /**
@@ -3975,7 +3975,7 @@ export interface components {
         Queue: {
             /**
              * Colour
-             * @description 1 to 8: its category on every page.
+             * @description 1 to 8: its colour on every page.
              */
             colour: number;
             /**
@@ -3985,7 +3985,7 @@ export interface components {
             created_at: string;
             /**
              * Custom Numbers
-             * @description Work may ask for numbers instead of a flavor; null: as the queue above.
+             * @description Work may ask for custom amounts instead of a flavor; null: inherited.
              */
             custom_numbers: boolean | null;
             /** Generation */
@@ -3997,7 +3997,7 @@ export interface components {
             id: string;
             /**
              * May Change
-             * @description Whether you may change what it is entitled to.
+             * @description Whether you may change its quotas and policies.
              */
             may_change: boolean;
             /**
@@ -4012,7 +4012,7 @@ export interface components {
             organisation_name: string;
             /**
              * Parent Id
-             * @description Null on the root, and where the queue above may not be seen.
+             * @description Null for the root, and where you may not see the queue above.
              */
             parent_id: string | null;
             /** @description Whose work it is; null: the organisation's own queue. */
@@ -4021,7 +4021,7 @@ export interface components {
             policy: components["schemas"]["QueuePolicy"];
             /**
              * Preempt Min Runtime Seconds
-             * @description null: as the queue above.
+             * @description null: inherited from the queue above.
              */
             preempt_min_runtime_seconds: number | null;
             /**
@@ -4033,7 +4033,7 @@ export interface components {
             quotas: components["schemas"]["QueueQuota"][];
             /**
              * Reclaim Min Runtime Seconds
-             * @description null: as the queue above.
+             * @description null: inherited from the queue above.
              */
             reclaim_min_runtime_seconds: number | null;
         };
@@ -4057,14 +4057,14 @@ export interface components {
             changes: components["schemas"]["OneQueueChange"][];
             /**
              * Dry Run
-             * @description Only say what would be and what is wrong with it.
+             * @description Only report the effects and problems of the change.
              * @default false
              */
             dry_run?: boolean;
         };
         /**
          * QueueEffect
-         * @description Another fair share: who holds more than it may have to give some back, who holds less gets it.
+         * @description A fair share that changes: queues above theirs may have to give some back, those below get it.
          */
         QueueEffect: {
             /** Fair After */
@@ -4100,7 +4100,7 @@ export interface components {
         QueuePolicy: "fixed" | "elastic";
         /**
          * QueuePool
-         * @description A pool that quotas are given in.
+         * @description A pool with quotas.
          */
         QueuePool: {
             capacity: components["schemas"]["Capacity"];
@@ -4122,19 +4122,19 @@ export interface components {
         QueueQuota: {
             /**
              * Fair Share
-             * @description Its part of the pool, of what is held and waited for now; null: not known.
+             * @description Its fair share of the pool by current use and demand; null: unknown.
              * @example 3500
              */
             fair_share: number | null;
             /**
              * Guarantee
-             * @description Given back on demand; -1: everything.
+             * @description Reclaimed on demand; -1: everything.
              * @example 2000
              */
             guarantee: number;
             /**
              * Limit
-             * @description Never more than this; -1: no limit.
+             * @description An upper bound; -1: no limit.
              * @example -1
              */
             limit: number;
@@ -4143,17 +4143,17 @@ export interface components {
             resource: components["schemas"]["Resource"];
             /**
              * Used
-             * @description What its work and all below it holds now; null: not known.
+             * @description What its work and everything below it holds now; null: unknown.
              */
             used: number | null;
             /**
              * Wanted
-             * @description What its work waits for; null: not known.
+             * @description What its work waits for; null: unknown.
              */
             wanted: number | null;
             /**
              * Weight
-             * @description Part of the surplus, in proportion to its siblings'.
+             * @description Its weight among its siblings when surplus is divided.
              * @example 1
              */
             weight: number;
@@ -4172,7 +4172,7 @@ export interface components {
         };
         /**
          * QueueWarning
-         * @description Promised is more than there is: some guarantee cannot be kept when all ask for theirs.
+         * @description Guarantees exceed capacity: not all of them can be kept at the same time.
          */
         QueueWarning: {
             /**
@@ -4182,7 +4182,7 @@ export interface components {
             available: number;
             /**
              * Detail
-             * @example The queues below Vision Lab are guaranteed 10 GPUs, it has 8 in the pool default.
+             * @example The queues below Vision Lab are guaranteed 10 GPUs, but it has 8 in the pool default.
              */
             detail: string;
             kind: components["schemas"]["Shortfall"];
@@ -4203,7 +4203,7 @@ export interface components {
         };
         /**
          * QuotaChange
-         * @description What is left out stays as it is.
+         * @description Fields that are left out stay unchanged.
          */
         QuotaChange: {
             /** Guarantee */
@@ -4254,7 +4254,7 @@ export interface components {
             generation: number;
             /**
              * Organisation Id
-             * @description Where people who sign up belong.
+             * @description The organisation that people who sign up join.
              */
             organisation_id: string;
             /**
@@ -4711,7 +4711,7 @@ export interface components {
             must_change_password: boolean;
             /**
              * Permissions
-             * @description What you may do on which organisation and below.
+             * @description Your permissions by organisation; they hold below it, too.
              */
             permissions: components["schemas"]["PermissionsHere"][];
             user: components["schemas"]["User"];
@@ -4910,7 +4910,7 @@ export interface components {
             last_used_at: string | null;
             /**
              * Local
-             * @description Made at start for the command on Corral's own machine.
+             * @description Created at start for the command on Corral's own machine.
              */
             local: boolean;
             /**
@@ -5370,12 +5370,12 @@ export interface components {
             name: string;
             /**
              * Organisations
-             * @description Where they belong, as far as you may see.
+             * @description Their organisations, as far as you may see them.
              */
             organisations: components["schemas"]["OrganisationName"][];
             /**
              * Priority
-             * @description 1 to 5; 5 goes first.
+             * @description 1 to 5; 5 is the highest.
              */
             priority: number;
             /**
@@ -5457,17 +5457,17 @@ export interface components {
             name: string;
             /**
              * Notice
-             * @description Why it ends at a time that was not asked for; null if it does not.
+             * @description Why it ends at a time that nobody asked for; null otherwise.
              */
             notice: string | null;
             /**
              * Organisations
-             * @description Where they belong, as far as you may see.
+             * @description Their organisations, as far as you may see them.
              */
             organisations: components["schemas"]["OrganisationName"][];
             /**
              * Priority
-             * @description 1 to 5; 5 goes first.
+             * @description 1 to 5; 5 is the highest.
              */
             priority: number;
             /**
@@ -5993,19 +5993,19 @@ export interface operations {
                 action?: string[];
                 /** @description Id of the user who did it. */
                 actor?: string | null;
-                /** @description `next_cursor` of the page before; leave out for the first. */
+                /** @description `next_cursor` of the previous page; leave it out for the first. */
                 cursor?: string | null;
                 /** @description How many items at most. */
                 limit?: number;
-                /** @description Id of what it was done to. */
+                /** @description Id of the object. */
                 object?: string | null;
                 /** @description Id of an organisation: it and everything below. */
                 organisation?: string | null;
-                /** @description How it ended. */
+                /** @description The result. */
                 result?: ("done" | "refused") | null;
-                /** @description From this moment on, to the millisecond. */
+                /** @description From this time on, to the millisecond. */
                 since?: string | null;
-                /** @description Before this moment, to the millisecond. */
+                /** @description Before this time, to the millisecond. */
                 until?: string | null;
             };
             header?: never;
@@ -6238,15 +6238,15 @@ export interface operations {
                 actor?: string | null;
                 /** @description csv for spreadsheets, jsonl (one JSON object per line) for programs. */
                 format: "csv" | "jsonl";
-                /** @description Id of what it was done to. */
+                /** @description Id of the object. */
                 object?: string | null;
                 /** @description Id of an organisation: it and everything below. */
                 organisation?: string | null;
-                /** @description How it ended. */
+                /** @description The result. */
                 result?: ("done" | "refused") | null;
-                /** @description From this moment on, to the millisecond. */
+                /** @description From this time on, to the millisecond. */
                 since?: string | null;
-                /** @description Before this moment, to the millisecond. */
+                /** @description Before this time, to the millisecond. */
                 until?: string | null;
             };
             header?: never;
@@ -6398,7 +6398,7 @@ export interface operations {
     list_devices: {
         parameters: {
             query?: {
-                /** @description `next_cursor` of the page before; leave out for the first. */
+                /** @description `next_cursor` of the previous page; leave it out for the first. */
                 cursor?: string | null;
                 /** @description How many items at most. */
                 limit?: number;
@@ -6479,11 +6479,11 @@ export interface operations {
     listen: {
         parameters: {
             query?: {
-                /** @description The same, where no header can be set. */
+                /** @description For clients that cannot set headers. */
                 last_event_id?: string | null;
             };
             header?: {
-                /** @description The last id that arrived: the stream goes on after it. */
+                /** @description The last id received: the stream continues after it. */
                 "last-event-id"?: string | null;
             };
             path?: never;
@@ -6655,7 +6655,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                /** @description Any text; repeating a request with the same key does not create anything twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -6712,7 +6712,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6839,7 +6839,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                /** @description The ETag that you read, e.g. `"3"`; `*` for any. */
                 "if-match"?: string | null;
             };
             path: {
@@ -6892,7 +6892,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6901,7 +6901,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else meanwhile. */
+            /** @description Changed by someone else in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -6961,7 +6961,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                /** @description The ETag that you read, e.g. `"3"`; `*` for any. */
                 "if-match"?: string | null;
             };
             path: {
@@ -7020,7 +7020,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7029,7 +7029,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else meanwhile. */
+            /** @description Changed by someone else in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -7213,7 +7213,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7263,7 +7263,7 @@ export interface operations {
     list_invitations: {
         parameters: {
             query?: {
-                /** @description `next_cursor` of the page before; leave out for the first. */
+                /** @description `next_cursor` of the previous page; leave it out for the first. */
                 cursor?: string | null;
                 /** @description How many items at most. */
                 limit?: number;
@@ -7345,7 +7345,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                /** @description Any text; repeating a request with the same key does not create anything twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -7402,7 +7402,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7503,7 +7503,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7608,7 +7608,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7713,7 +7713,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7818,7 +7818,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7868,7 +7868,7 @@ export interface operations {
     list_join_codes: {
         parameters: {
             query?: {
-                /** @description `next_cursor` of the page before; leave out for the first. */
+                /** @description `next_cursor` of the previous page; leave it out for the first. */
                 cursor?: string | null;
                 /** @description How many items at most. */
                 limit?: number;
@@ -7950,7 +7950,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                /** @description Any text; repeating a request with the same key does not create anything twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -8007,7 +8007,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8108,7 +8108,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8213,7 +8213,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8412,7 +8412,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                /** @description The ETag that you read, e.g. `"3"`; `*` for any. */
                 "if-match"?: string | null;
             };
             path?: never;
@@ -8469,7 +8469,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8478,7 +8478,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else meanwhile. */
+            /** @description Changed by someone else in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -8592,7 +8592,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8695,7 +8695,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8876,7 +8876,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8977,7 +8977,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9152,7 +9152,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9253,7 +9253,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9378,7 +9378,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                /** @description Any text; repeating a request with the same key does not create anything twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -9435,7 +9435,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9536,7 +9536,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9661,7 +9661,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                /** @description Any text; repeating a request with the same key does not create anything twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -9718,7 +9718,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9819,7 +9819,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9869,7 +9869,7 @@ export interface operations {
     list_nodes: {
         parameters: {
             query?: {
-                /** @description `next_cursor` of the page before; leave out for the first. */
+                /** @description `next_cursor` of the previous page; leave it out for the first. */
                 cursor?: string | null;
                 /** @description How many items at most. */
                 limit?: number;
@@ -10027,7 +10027,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                /** @description The ETag that you read, e.g. `"3"`; `*` for any. */
                 "if-match"?: string | null;
             };
             path: {
@@ -10086,7 +10086,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10095,7 +10095,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else meanwhile. */
+            /** @description Changed by someone else in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -10229,7 +10229,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                /** @description Any text; repeating a request with the same key does not create anything twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -10286,7 +10286,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10413,7 +10413,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                /** @description The ETag that you read, e.g. `"3"`; `*` for any. */
                 "if-match"?: string | null;
             };
             path: {
@@ -10466,7 +10466,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10475,7 +10475,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else meanwhile. */
+            /** @description Changed by someone else in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -10535,7 +10535,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                /** @description The ETag that you read, e.g. `"3"`; `*` for any. */
                 "if-match"?: string | null;
             };
             path: {
@@ -10594,7 +10594,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10603,7 +10603,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else meanwhile. */
+            /** @description Changed by someone else in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -10813,7 +10813,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                /** @description Any text; repeating a request with the same key does not create anything twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -10870,7 +10870,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10997,7 +10997,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                /** @description The ETag that you read, e.g. `"3"`; `*` for any. */
                 "if-match"?: string | null;
             };
             path: {
@@ -11050,7 +11050,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11059,7 +11059,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else meanwhile. */
+            /** @description Changed by someone else in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -11119,7 +11119,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                /** @description The ETag that you read, e.g. `"3"`; `*` for any. */
                 "if-match"?: string | null;
             };
             path: {
@@ -11178,7 +11178,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11187,7 +11187,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else meanwhile. */
+            /** @description Changed by someone else in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -11323,7 +11323,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                /** @description Any text; repeating a request with the same key does not create anything twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -11380,7 +11380,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11507,7 +11507,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                /** @description The ETag that you read, e.g. `"3"`; `*` for any. */
                 "if-match"?: string | null;
             };
             path: {
@@ -11566,7 +11566,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11575,7 +11575,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else meanwhile. */
+            /** @description Changed by someone else in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -11689,7 +11689,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11814,7 +11814,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                /** @description Any text; repeating a request with the same key does not create anything twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -11871,7 +11871,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11998,7 +11998,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                /** @description The ETag that you read, e.g. `"3"`; `*` for any. */
                 "if-match"?: string | null;
             };
             path: {
@@ -12051,7 +12051,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12060,7 +12060,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else meanwhile. */
+            /** @description Changed by someone else in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -12120,7 +12120,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                /** @description The ETag that you read, e.g. `"3"`; `*` for any. */
                 "if-match"?: string | null;
             };
             path: {
@@ -12179,7 +12179,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12188,7 +12188,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else meanwhile. */
+            /** @description Changed by someone else in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -12322,7 +12322,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                /** @description Any text; repeating a request with the same key does not create anything twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -12379,7 +12379,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12480,7 +12480,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12583,7 +12583,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12847,7 +12847,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12937,7 +12937,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13042,7 +13042,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13167,7 +13167,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                /** @description The ETag that you read, e.g. `"3"`; `*` for any. */
                 "if-match"?: string | null;
             };
             path?: never;
@@ -13224,7 +13224,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13233,7 +13233,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else meanwhile. */
+            /** @description Changed by someone else in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -13347,7 +13347,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13472,7 +13472,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                /** @description The ETag that you read, e.g. `"3"`; `*` for any. */
                 "if-match"?: string | null;
             };
             path?: never;
@@ -13529,7 +13529,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13538,7 +13538,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else meanwhile. */
+            /** @description Changed by someone else in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -13652,7 +13652,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13777,7 +13777,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                /** @description Any text; repeating a request with the same key does not create anything twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -13834,7 +13834,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13939,7 +13939,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14044,7 +14044,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14227,7 +14227,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14245,7 +14245,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The kind of content is not known here. */
+            /** @description Unsupported content type. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -14337,7 +14337,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14656,7 +14656,7 @@ export interface operations {
     list_users: {
         parameters: {
             query?: {
-                /** @description `next_cursor` of the page before; leave out for the first. */
+                /** @description `next_cursor` of the previous page; leave it out for the first. */
                 cursor?: string | null;
                 /** @description How many items at most. */
                 limit?: number;
@@ -14745,7 +14745,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                /** @description Any text; repeating a request with the same key does not create anything twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -14802,7 +14802,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14929,7 +14929,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                /** @description The ETag that you read, e.g. `"3"`; `*` for any. */
                 "if-match"?: string | null;
             };
             path: {
@@ -14982,7 +14982,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14991,7 +14991,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else meanwhile. */
+            /** @description Changed by someone else in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -15051,7 +15051,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that was read, e.g. `"3"`; `*` for any. */
+                /** @description The ETag that you read, e.g. `"3"`; `*` for any. */
                 "if-match"?: string | null;
             };
             path: {
@@ -15110,7 +15110,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -15119,7 +15119,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else meanwhile. */
+            /** @description Changed by someone else in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -15179,7 +15179,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                /** @description Any text; repeating a request with the same key does not create anything twice. */
                 "idempotency-key"?: string | null;
             };
             path: {
@@ -15238,7 +15238,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -15340,7 +15340,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -15391,7 +15391,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                /** @description Any text; repeating a request with the same key does not create anything twice. */
                 "idempotency-key"?: string | null;
             };
             path: {
@@ -15446,7 +15446,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -15550,7 +15550,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -15652,7 +15652,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -15831,7 +15831,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -15882,7 +15882,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                /** @description Any text; repeating a request with the same key does not create anything twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -15939,7 +15939,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -16066,7 +16066,7 @@ export interface operations {
     list_workloads: {
         parameters: {
             query?: {
-                /** @description `next_cursor` of the page before; leave out for the first. */
+                /** @description `next_cursor` of the previous page; leave it out for the first. */
                 cursor?: string | null;
                 /** @description Only of these kinds. */
                 kind?: string[] | null;
@@ -16368,7 +16368,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -16735,7 +16735,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -16945,7 +16945,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Any text of yours; the same key makes a repeated request the same request. */
+                /** @description Any text; repeating a request with the same key does not create anything twice. */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -17002,7 +17002,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -17179,7 +17179,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description In conflict with what is there. */
+            /** @description Conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;

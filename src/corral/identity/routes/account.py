@@ -1,4 +1,4 @@
-"""One's own account over HTTP."""
+"""The caller's own account over HTTP."""
 
 from fastapi import APIRouter, Response
 
@@ -60,21 +60,19 @@ async def change_password(
             raise Invalid.field(
                 "body.current_password",
                 "This is not your current password.",
-                "Type the password you use now, or ask an administrator for a login link.",
+                "Enter your current password, or ask an administrator for a login link.",
             )
         await database.write(forgive, bounds)
     check_new_password(change.new_password, caller.name)
     if stored is not None and await identity.passwords.verify(change.new_password, stored.hash):
-        raise Invalid.field(
-            "body.new_password", "This is the password you have.", "Choose one that is different."
-        )
+        raise Invalid.field("body.new_password", "This is your current password.", "Choose a different one.")
     hashed = await identity.passwords.hash(change.new_password)
     await database.write(service.set_password, caller, hashed)
 
 
 @router.get("/sessions")
 async def list_my_sessions(database: Db, caller: AccountReader) -> OpenSessions:
-    """Where you are signed in."""
+    """Your open sessions."""
     return await database.read(service.list_sessions, caller, caller.user_id)
 
 
@@ -100,7 +98,7 @@ async def list_my_tokens(database: Db, caller: AccountReader) -> Tokens:
 async def create_token(
     once: CreatedOnce, caller: AccountOwner, identity: IdentityHere, new: NewToken
 ) -> CreatedToken:
-    """Makes a token; its secret is shown this once."""
+    """Creates a token; its secret is shown only once."""
     return await once.create(caller, service.create_token, new, identity.token_max_days)
 
 

@@ -73,7 +73,7 @@ async def withdraw_invitation(database: Db, caller: Inviter, invitation_id: Id) 
 async def preview_invitation(
     database: Db, origin: Annotated[Origin, Anyone], given: InvitationSecret
 ) -> InvitationPreview:
-    """What an invitation is to, before accepting it."""
+    """What an invitation offers, before it is accepted."""
     async with counted(database, origin):
         return await database.read(joining.preview_invitation, given.secret)
 
@@ -87,7 +87,7 @@ async def accept_invitation(
     origin: Annotated[Origin, Anyone],
     accepted: AcceptInvitation,
 ) -> Session:
-    """Makes the account and signs in."""
+    """Creates the account and signs in."""
     identity.access.check_origin(request)
     check_new_password(accepted.password, accepted.name, "body.password")
     async with counted(database, origin):
@@ -123,7 +123,7 @@ async def withdraw_join_code(database: Db, caller: Inviter, join_code_id: Id) ->
 
 @router.post("/join/preview")
 async def preview_join(database: Db, origin: Annotated[Origin, Anyone], given: JoinCodeInput) -> JoinPreview:
-    """What a join code leads to, before using it."""
+    """What a join code offers, before it is used."""
     async with counted(database, origin):
         return await database.read(joining.preview_join, given.code)
 
@@ -137,7 +137,7 @@ async def join_with_code(
     origin: Annotated[Origin, Anyone],
     join: Join,
 ) -> Session:
-    """Makes an account with a join code and signs in."""
+    """Creates an account with a join code and signs in."""
     identity.access.check_origin(request)
     check_new_password(join.password, join.name, "body.password")
     async with counted(database, origin):
@@ -156,7 +156,7 @@ async def _send(
     role = invitation.role_name + ("" if ends is None else f" until {in_words(ends)}")
     text = (
         f"{caller.name} invites you to {place} on Corral, as {role}.\n\n"
-        f"Open this link to make your account; it works once, until {until}:\n\n{created.url}\n"
+        f"Open this link to create your account; it works once, until {until}:\n\n{created.url}\n"
     )
     try:
         await identity.mailer.send(to, f"Invitation to {place}", text)

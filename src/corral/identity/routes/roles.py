@@ -20,7 +20,7 @@ Manager = Annotated[Caller, Requires(Permission.ROLES_MANAGE)]
 
 @router.get("/permissions")
 async def list_permissions(caller: Reader) -> Permissions:  # noqa: ARG001
-    """Every permission there is, in words."""
+    """Every permission, with a description."""
     items = [PermissionInfo(permission=one, description=one.description) for one in Permission]
     return Permissions(items=items)
 
@@ -33,7 +33,7 @@ async def list_roles(database: Db, caller: Reader) -> Roles:
 
 @router.post("/roles", status_code=201)
 async def create_role(once: CreatedOnce, caller: Manager, new: NewRole) -> Role:
-    """Makes a role; it can be given on its organisation and below."""
+    """Creates a role; it can be given on its organisation and below."""
     return await once.create(caller, service.create_role, new)
 
 

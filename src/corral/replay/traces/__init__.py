@@ -1,1 +1,1 @@
-"""Readers of public traces, and of tables of one's own."""
+"""Readers of public traces, and of custom tables."""

@@ -1,4 +1,4 @@
-"""Which trace a file or folder holds, told by its columns."""
+"""Recognises the trace in a file or folder by its columns."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A table of one's own: in which queue work arrives, when, how long it takes and with how many GPUs."""
+"""A custom table: in which queue work arrives, when, how long it takes and with how many GPUs."""
 
 from pathlib import Path
 

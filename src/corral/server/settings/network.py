@@ -34,7 +34,7 @@ _PUBLIC_WITHOUT_TLS = (
 class Network(Group):
     host: str = setting(
         "127.0.0.1",
-        "The address to listen on. Anything but loopback needs TLS: an own certificate, or behind_proxy.",
+        "The address to listen on. Anything but loopback needs TLS: a certificate, or behind_proxy.",
         "an IP address or host name of this machine",
         min_length=1,
         max_length=253,
@@ -59,7 +59,7 @@ class Network(Group):
     )
     trusted_proxies: Names = setting(
         ("127.0.0.1", "::1"),
-        "Addresses or networks whose X-Forwarded-* headers are believed while behind_proxy is set.",
+        "Addresses or networks whose X-Forwarded-* headers are trusted while behind_proxy is set.",
         "IP addresses or networks, separated by commas",
     )
     host_names: Names = setting(
@@ -117,7 +117,7 @@ class Network(Group):
     @classmethod
     def _known_host_form(cls, host: str) -> str:
         if address_of(host) is None and not HOST_NAME.fullmatch(host):
-            raise PydanticCustomError("host", "it is neither an IP address nor a host name")
+            raise PydanticCustomError("host", "it is not an IP address or host name")
         return host.lower()
 
     @field_validator("tls_certificate", "tls_key", "internal_ca")
@@ -169,7 +169,7 @@ class Network(Group):
                 ipaddress.ip_network(network)
             except ValueError:
                 raise PydanticCustomError(
-                    "network", "{what} is no address or network", {"what": network}
+                    "network", "{what} is not an address or network", {"what": network}
                 ) from None
         return networks
 
@@ -178,7 +178,7 @@ class Network(Group):
     def _plain_host_names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
             if address_of(name) is None and not HOST_NAME.fullmatch(name):
-                raise PydanticCustomError("host", "{what} is no host name", {"what": name})
+                raise PydanticCustomError("host", "{what} is not a host name", {"what": name})
         return tuple(name.lower() for name in names)
 
     @model_validator(mode="after")

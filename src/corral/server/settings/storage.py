@@ -23,15 +23,15 @@ class Storage(Group):
     database_url: str = setting(
         "",
         "The database. Empty: SQLite in the data directory, where relative SQLite paths start, too. "
-        "A password belongs into corral.toml (mode 0600) or CORRAL_DATABASE_URL, never into a flag.",
+        "Put a password into corral.toml (mode 0600) or CORRAL_DATABASE_URL, never into a flag.",
         "empty, sqlite:///<path>, or postgresql://<user>:<password>@<host>:<port>/<database>",
         repr=False,
     )
     log_level: Literal["debug", "info", "warning", "error"] = setting(
-        "info", "The least severe log line that is written.", "debug, info, warning or error"
+        "info", "The lowest log level that is written.", "debug, info, warning or error"
     )
     log_format: Literal["text", "json"] = setting(
-        "text", "Log lines for people (text) or for machines (json).", "text or json"
+        "text", "Log format: text for people, json for machines.", "text or json"
     )
     log_to: Literal["file", "terminal"] = setting(
         "file",

@@ -12,14 +12,14 @@ from corral.server.settings.values import HOST_NAME, Group, Names, WholeNumber, 
 class Work(Group):
     simulated_gpus: str = setting(
         "",
-        "GPUs that this machine is said to have: they are scheduled and metered, code computes on the CPU. "
+        "Simulated GPUs of this machine: they are scheduled and metered; code computes on the CPU. "
         "Empty: the real ones, or a few simulated ones where there are none.",
         "empty, none, or a list such as 8xH100-80GB,2xT4-16GB",
         max_length=400,
     )
     trusted: bool = setting(
         False,
-        "Runs work also where it cannot be isolated or limited. Only for one person on their own machine: "
+        "Run work even where it cannot be isolated or limited. Only for one person on their own machine: "
         "while others have accounts here, such work is refused.",
         "true or false",
     )
@@ -102,5 +102,5 @@ class Work(Group):
             raise PydanticCustomError("network", "{why}", {"why": str(error)}) from None
         for name in names:
             if not HOST_NAME.fullmatch(name.removeprefix(".")):
-                raise PydanticCustomError("host", "{what} is no network and no name", {"what": name})
+                raise PydanticCustomError("host", "{what} is not a network or name", {"what": name})
         return entries

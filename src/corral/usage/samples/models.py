@@ -46,7 +46,7 @@ class SamplesQuery(Input):
     def _after_since(cls, until: datetime | None, info: ValidationInfo) -> datetime | None:
         since = info.data.get("since")
         if since and until and since >= until:
-            raise ValueError("it is not later than since")
+            raise ValueError("it is not after since")
         return until
 
     def span(self, now: datetime) -> tuple[int, int]:
