@@ -99,12 +99,14 @@ def test_change_that_cannot_be_scheduled_says_why_and_is_not_saved(
 def test_node_is_cordoned_from_its_panel(admin_page: Page, story: Story) -> None:
     assert story.call("GET", "/nodes")["items"]
     admin_page.goto("/nodes?tab=nodes")
-    expect(admin_page.get_by_text("they schedule and meter; your code computes on the CPU")).to_be_visible()
+    expect(
+        admin_page.get_by_text("work on them is scheduled and metered, and computes on the CPU")
+    ).to_be_visible()
     row(admin_page, "dgx-02").click()
     panel = open_panel(admin_page, "dgx-02")
-    panel.get_by_role("button", name="Cordon").click()
+    panel.get_by_role("button", name="Cordon", exact=True).click()
     expect(row(admin_page, "dgx-02")).to_contain_text("Cordoned")
-    panel.get_by_role("button", name="Take into use again").click()
+    panel.get_by_role("button", name="Uncordon").click()
     expect(row(admin_page, "dgx-02")).to_contain_text("Ready")
     admin_page.get_by_role("link", name="Devices").click()
     expect(row(admin_page, "dgx-01, GPU 7")).to_contain_text("H100-80GB, simulated")

@@ -45,7 +45,7 @@ def choose_first_password(page: Page, corral: LiveCorral) -> None:
     password = page.get_by_label("New password")
     expect(password).to_be_focused()
     password.fill("short")
-    page.get_by_role("button", name="Set password and go on").click()
+    page.get_by_role("button", name="Set password and continue").click()
     expect(page.locator(".ant-form-item-explain-error")).to_have_text("At least 10 characters.")
     password.fill(PASSWORD)
     page.keyboard.press("Enter")
@@ -72,7 +72,7 @@ def set_up_mail(page: Page, mail: MailServer) -> None:
     page.get_by_label("Port").fill(str(mail.port))
     choose(page, "Encryption", "None, inside a trusted network only")
     page.get_by_label("Sender").fill("corral@example.org")
-    expect(page.get_by_text("Name a mail server and save, then test it.")).to_be_visible()
+    expect(page.get_by_text("Enter a mail server and save, then test it.")).to_be_visible()
     page.get_by_role("button", name="Save mail settings").click()
     expect(page.get_by_text("Not tested since the last change.")).to_be_visible()
 
@@ -81,7 +81,7 @@ def set_up_mail(page: Page, mail: MailServer) -> None:
     expect(page.get_by_role("alert").filter(has_text="refused the recipient")).to_be_visible()
     page.get_by_label("Send to").fill("admin@example.org")
     test.click()
-    expect(page.get_by_text("127.0.0.1 took the mail for admin@example.org")).to_be_visible()
+    expect(page.get_by_text("127.0.0.1 accepted the mail for admin@example.org")).to_be_visible()
     expect(page.get_by_text(re.compile(r"Tested \d\d:\d\d"))).to_be_visible()
     assert mail.recipients == [["admin@example.org"]]
     assert mail.mails[0]["From"] == "Corral <corral@example.org>"
@@ -94,9 +94,9 @@ def invite_by_mail(page: Page, mail: MailServer) -> str:
     step(page, "Bring people in").get_by_role("button", name="Invite people").click()
     page.get_by_role("button", name="Invite", exact=True).click()
     panel = open_panel(page, "Invite")
-    panel.get_by_label("Mail, to send it").fill("eleanor@example.org")
-    panel.get_by_role("button", name="Make invitation link").click()
-    expect(page.get_by_role("dialog")).to_contain_text("The mail server took it for eleanor@example.org.")
+    panel.get_by_label("Mail address (optional)").fill("eleanor@example.org")
+    panel.get_by_role("button", name="Create invitation link").click()
+    expect(page.get_by_role("dialog")).to_contain_text("The mail server accepted it for eleanor@example.org.")
     assert mail.recipients[-1] == ["eleanor@example.org"]
     body = mail.mails[-1].get_body(("plain",))
     assert body is not None
@@ -142,7 +142,7 @@ def test_first_day_from_the_printed_link_to_an_invitation_by_mail(
     invited.get_by_role("button", name="Join Harbour University").click()
     expect(invited.get_by_text("You belong to Harbour University.")).to_be_visible()
 
-    page.get_by_role("button", name="I have kept it").click()
+    page.get_by_role("button", name="I have saved it").click()
     page.get_by_role("link", name="Home", exact=True).click()
     expect(step(page, "Bring people in")).to_contain_text("Done")
     expect(page.get_by_text("4 of 5 first-day steps are done.")).to_be_visible()

@@ -72,7 +72,7 @@ def test_wrong_tries_are_counted_down_and_then_there_is_a_wait(
     fill_login(page, "amara", "not her password")
     notice = page.get_by_role("alert")
     expect(notice).to_contain_text("User name or password is wrong.")
-    expect(notice).to_contain_text("9 tries left, then there is a wait.")
+    expect(notice).to_contain_text("9 tries left before you have to wait.")
     expect(password).to_be_focused()
     expect(password).to_have_value("")
     for _ in range(9):
@@ -81,8 +81,8 @@ def test_wrong_tries_are_counted_down_and_then_there_is_a_wait(
         )
         assert answer.status == 401
     fill_login(page, "amara", PASSWORD)
-    expect(notice).to_contain_text("Too many wrong tries.")
-    expect(notice).to_contain_text(re.compile(r"The next try is possible in 1[45] min"))
+    expect(notice).to_contain_text("Too many failed attempts.")
+    expect(notice).to_contain_text(re.compile(r"You can try again in 1[45] min"))
     expect(page.get_by_role("button", name="Sign in")).to_be_disabled()
 
     fill_login(page, "bruno", PASSWORD)

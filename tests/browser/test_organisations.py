@@ -34,7 +34,7 @@ def test_organisation_is_created_moved_and_deleted(admin_page: Page, story: Stor
     moving = open_panel(admin_page, "Move CS231")
     choose(admin_page, "Move to", "Corral")
     expect(moving.get_by_text("Moves 1 organisation with 0 memberships.")).to_be_visible()
-    expect(moving.get_by_text("Roles given on Teaching no longer do.")).to_be_visible()
+    expect(moving.get_by_text("Roles granted on Teaching no longer do.")).to_be_visible()
     moving.get_by_role("button", name="Move organisation").click()
     expect(open_panel(admin_page, "CS231").get_by_text("below Corral")).to_be_visible()
     parents = {one["name"]: one["parent_id"] for one in story.call("GET", "/organisations")["items"]}
@@ -88,7 +88,7 @@ def test_tree_is_only_looked_at_on_a_phone(new_page: NewPage, story: Story) -> N
     node = story.organisation("Serving")
     page = new_page(signed_in=True, size=NARROW)
     page.goto("/organisations")
-    expect(page.get_by_text("The tree is changed on a wider screen.")).to_be_visible()
+    expect(page.get_by_text("The tree can be edited on a wider screen.")).to_be_visible()
     expect_no_sideways_scroll(page)
     page.goto(f"/organisations?node={node}&act=move")
     panel = open_panel(page, "Serving")

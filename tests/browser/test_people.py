@@ -38,12 +38,12 @@ def test_invited_person_joins_by_the_link_and_appears_in_the_list(
     admin_page.goto(f"/people?organisation={lab}")
     admin_page.get_by_role("button", name="Invite", exact=True).click()
     panel = open_panel(admin_page, "Invite")
-    panel.get_by_label("Mail, to send it").fill("eleanor@example.org")
-    panel.get_by_role("button", name="Make invitation link").click()
+    panel.get_by_label("Mail address (optional)").fill("eleanor@example.org")
+    panel.get_by_role("button", name="Create invitation link").click()
     shown = admin_page.get_by_role("dialog")
-    expect(shown).to_contain_text("No mail went to eleanor@example.org")
+    expect(shown).to_contain_text("No mail was sent to eleanor@example.org")
     link = shown.locator("pre.secret").inner_text()
-    shown.get_by_role("button", name="I have kept it").click()
+    shown.get_by_role("button", name="I have saved it").click()
     expect(row(admin_page, "eleanor@example.org")).to_contain_text("invited")
 
     invited = new_page()
@@ -62,7 +62,7 @@ def test_class_joins_with_a_code_and_takes_a_seat(admin_page: Page, new_page: Ne
     admin_page.goto(f"/people?panel=code&organisation={course}")
     panel = open_panel(admin_page, "Invite")
     panel.get_by_label("Seats").fill("2")
-    panel.get_by_role("button", name="Make join code").click()
+    panel.get_by_role("button", name="Create join code").click()
     code = panel.locator(".join-code").inner_text()
     expect(panel.get_by_text("0 of 2 seats taken")).to_be_visible()
 
@@ -88,7 +88,7 @@ def test_import_is_refused_until_the_bad_line_is_corrected(admin_page: Page, sto
     lines.fill("name,display_name,mail\nsanne,Sanne de Vries,sanne@example.org\nkofi,Kofi Asante,no mail\n")
     admin_page.get_by_role("button", name="Check lines").click()
     expect(admin_page.get_by_text("1 of 2 lines cannot be imported.")).to_be_visible()
-    expect(row(admin_page, "Kofi Asante")).to_contain_text("This is no mail address.")
+    expect(row(admin_page, "Kofi Asante")).to_contain_text("This is not a mail address.")
     expect(admin_page.get_by_role("button", name="Import")).to_have_count(0)
 
     lines.fill(
@@ -97,7 +97,7 @@ def test_import_is_refused_until_the_bad_line_is_corrected(admin_page: Page, sto
     admin_page.get_by_role("button", name="Check lines").click()
     expect(admin_page.get_by_text("Nothing has happened yet.")).to_be_visible()
     admin_page.get_by_role("button", name="Import 2 people").click()
-    expect(admin_page.get_by_text("2 accounts made, 0 added.")).to_be_visible()
+    expect(admin_page.get_by_text("2 accounts created, 0 added.")).to_be_visible()
     with admin_page.expect_download() as download:
         admin_page.get_by_role("button", name="Download as CSV").click()
     written = download.value.path().read_text(encoding="utf-8").splitlines()
@@ -122,15 +122,15 @@ def test_role_that_is_given_or_taken_changes_the_menu_of_the_person_at_once(
 
     admin_page.goto(f"/people?person={helena.id}")
     panel = open_panel(admin_page, "Helena Novak")
-    panel.get_by_role("button", name="Give a role").click()
+    panel.get_by_role("button", name="Grant a role").click()
     choose(admin_page, "Role", "Organisation administrator")
     expect(panel.get_by_text("Allows in Language Group and below")).to_be_visible()
-    panel.get_by_role("button", name="Give role", exact=True).click()
+    panel.get_by_role("button", name="Grant role", exact=True).click()
     expect(panel.get_by_text("Create, change and disable people in Language Group")).to_be_visible()
     expect(menu.get_by_role("link", name="People")).to_be_visible()
 
-    panel.get_by_role("button", name="Take Organisation administrator on Language Group").click()
-    admin_page.get_by_role("dialog").get_by_role("button", name="Take role").click()
+    panel.get_by_role("button", name="Revoke Organisation administrator on Language Group").click()
+    admin_page.get_by_role("dialog").get_by_role("button", name="Revoke role").click()
     expect(menu.get_by_role("link", name="People")).to_have_count(0)
     expect(panel.get_by_text("Organisation administrator")).to_have_count(0)
 
@@ -143,7 +143,7 @@ def test_person_is_disabled_and_enabled_and_gets_a_login_link(admin_page: Page, 
     panel.get_by_role("button", name="Login link").click()
     shown = admin_page.get_by_role("dialog")
     expect(shown.locator("pre.secret")).to_contain_text("/login#once=")
-    shown.get_by_role("button", name="I have kept it").click()
+    shown.get_by_role("button", name="I have saved it").click()
 
     panel.get_by_role("button", name="Disable account").click()
     admin_page.get_by_role("dialog").get_by_role("button", name="Disable account").click()
@@ -203,7 +203,7 @@ def test_own_save_is_not_taken_for_somebody_elses_and_leaves_what_is_typed_elsew
         panel.get_by_role("button", name="Save priority").click()
     held.let_go()
     expect(panel.get_by_role("button", name="Save priority")).to_have_count(0)
-    expect(panel.get_by_text("Someone else changed it meanwhile.")).to_have_count(0)
+    expect(panel.get_by_text("Someone else changed this in the meantime.")).to_have_count(0)
     panel.get_by_role("button", name="Save name and mail").click()
     expect(open_panel(admin_page, "Rosa Lindqvist")).to_contain_text("Signs in as rosa")
     saved = story.call("GET", f"/users/{person.id}")
@@ -216,7 +216,7 @@ def test_closed_dialog_is_out_of_the_way_while_it_fades(admin_page: Page, story:
     admin_page.goto(f"/people?person={person.id}")
     panel = open_panel(admin_page, "Ines Moreau")
     panel.get_by_role("button", name="Login link").click()
-    kept = admin_page.get_by_role("button", name="I have kept it")
+    kept = admin_page.get_by_role("button", name="I have saved it")
     expect(kept).to_be_visible()
     below = panel.get_by_role("button", name="Disable account").element_handle()
     # In the frames after the click, which are fewer than the fading takes.
@@ -239,10 +239,10 @@ def test_several_people_get_a_priority_at_once(admin_page: Page, story: Story) -
         story.person(name, display_name)
     admin_page.goto("/people")
     for display_name in ("Ada Berg", "Leo Park"):
-        admin_page.get_by_role("checkbox", name=f"Choose {display_name}").check()
-    expect(admin_page.get_by_text("2 people chosen")).to_be_visible()
+        admin_page.get_by_role("checkbox", name=f"Select {display_name}").check()
+    expect(admin_page.get_by_text("2 people selected")).to_be_visible()
     choose(admin_page, "Set priority", "Priority 4")
-    expect(admin_page.get_by_text("2 people chosen")).to_have_count(0)
+    expect(admin_page.get_by_text("2 people selected")).to_have_count(0)
     expect(row(admin_page, "Ada Berg").get_by_text("4", exact=True)).to_be_visible()
     expect(row(admin_page, "Leo Park").get_by_text("4", exact=True)).to_be_visible()
 

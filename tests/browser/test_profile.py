@@ -102,7 +102,7 @@ def test_token_is_shown_once_works_and_is_refused_after_revocation(
     page.get_by_role("button", name="New token").first.click()
     panel = open_panel(page, "New token")
     panel.get_by_role("button", name="Create token").click()
-    expect(panel.get_by_text("Name is needed.")).to_be_visible()
+    expect(panel.get_by_text("Name is required.")).to_be_visible()
     panel.get_by_label("Name").fill("nightly-report")
     panel.get_by_label("Only what I choose").check()
     panel.get_by_role("checkbox", name="See your own account").uncheck()
@@ -116,7 +116,7 @@ def test_token_is_shown_once_works_and_is_refused_after_revocation(
     token = shown.locator("pre.secret").inner_text()
     page.keyboard.press("Escape")
     expect(shown).to_be_visible()
-    shown.get_by_role("button", name="I have kept it").click()
+    shown.get_by_role("button", name="I have saved it").click()
     expect(shown).to_have_count(0)
     assert status_with_token(live_corral, token) == 200
     page.reload()

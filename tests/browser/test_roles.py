@@ -25,7 +25,7 @@ def test_custom_role_is_made_from_words_and_deleted_while_nobody_has_it(
     admin_page: Page, story: Story
 ) -> None:
     admin_page.goto("/roles")
-    expect(admin_page.get_by_text("3 roles, 0 of your own making.")).to_be_visible()
+    expect(admin_page.get_by_text("3 roles, 0 custom.")).to_be_visible()
     admin_page.get_by_role("button", name="New role").click()
     panel = open_panel(admin_page, "New role")
     panel.get_by_label("Name").fill("Teacher")
@@ -61,7 +61,7 @@ def test_change_says_whom_it_hits_before_it_is_saved(admin_page: Page, story: St
 
     saved.get_by_role("button", name="Delete role").click()
     dialog = admin_page.get_by_role("dialog")
-    expect(dialog).to_contain_text("1 person has it. Take it from them first.")
+    expect(dialog).to_contain_text("1 person has it. Revoke it first.")
     dialog.get_by_role("link", name="Show them").click()
     expect(row(admin_page, "Lukas Brandt")).to_be_visible()
 

@@ -54,7 +54,7 @@ def test_two_administrators_do_not_overwrite_each_other(
         "/settings/mail",
         {"host": "mail.example.org", "port": 25, "encryption": "starttls", "sender": "other@example.org"},
     )
-    notice = admin_page.get_by_role("status").filter(has_text="Someone else changed it meanwhile.")
+    notice = admin_page.get_by_role("status").filter(has_text="Someone else changed this in the meantime.")
     expect(notice).to_be_visible()
     expect(host).to_have_value("smtp.example.org")
     admin_page.get_by_role("button", name="Save mail settings").click()

@@ -103,8 +103,8 @@ def test_keyboard_reaches_menu_page_and_account(admin_page: Page) -> None:
     expect(page.get_by_role("button", name="Name it…")).to_be_visible()
     keys = page.keyboard
     keys.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the page")).to_be_focused()
-    expect(page.get_by_role("link", name="Skip to the page")).to_be_in_viewport()
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    expect(page.get_by_role("link", name="Skip to content")).to_be_in_viewport()
     for name in (
         "Corral, home",
         "Search or jump to",

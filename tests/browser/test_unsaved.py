@@ -95,11 +95,11 @@ def test_form_keeps_what_was_typed_when_somebody_else_saves(
     field = panel.get_by_label("What it is for")
     field.fill("half-typed")
     story.call("PATCH", path, {"description": "saved by another"})
-    expect(panel).to_contain_text("Someone else changed it meanwhile.")
+    expect(panel).to_contain_text("Someone else changed this in the meantime.")
     expect(field).to_have_value("half-typed")
     panel.get_by_role("button", name="Load the new version").click()
     expect(field).to_have_value("saved by another")
-    expect(panel).not_to_contain_text("Someone else changed it meanwhile.")
+    expect(panel).not_to_contain_text("Someone else changed this in the meantime.")
     story.call("PATCH", path, {"description": "and again"})
     expect(field).to_have_value("and again")  # nothing was typed: it is simply up to date
 

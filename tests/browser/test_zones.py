@@ -99,7 +99,7 @@ def launch(page: Page) -> None:
     expect(page.get_by_text("Zone local: the only one for such work.")).to_be_visible()
     page.get_by_label("Name", exact=True).fill("night")
     choose(page, "Zone", "lab, simulated")
-    page.get_by_text("Numbers", exact=True).click()
+    page.get_by_text("Custom amounts", exact=True).click()
     page.get_by_text("Whole", exact=True).click()
     page.get_by_label("How many", exact=True).fill("4")
     page.get_by_label("Takes", exact=True).fill("20s")
@@ -124,7 +124,7 @@ def test_every_zone_answers_where_corral_chooses(admin_page: Page, story: Story,
     try:
         admin_page.goto("/training/launch")
         choose(admin_page, "Zone", "Any simulated zone")
-        admin_page.get_by_text("Numbers", exact=True).click()
+        admin_page.get_by_text("Custom amounts", exact=True).click()
         admin_page.get_by_text("Whole", exact=True).click()
         admin_page.get_by_label("How many", exact=True).fill("3")
         expect(admin_page.get_by_text("Zone second: it fits there now.")).to_be_visible()

@@ -84,6 +84,15 @@ describe('the glossary', () => {
     expect(found).toEqual([]);
   });
 
+  test('English has none of the phrases that only a translation would have', () => {
+    const found = Object.entries(glossary.english).flatMap(([phrase, instead]) =>
+      [...catalogues.en]
+        .filter(([, text]) => new RegExp(`\\b${phrase}\\b`, 'i').test(text))
+        .map(([key, text]) => `${key}: ${text} (say ${instead})`),
+    );
+    expect(found).toEqual([]);
+  });
+
   test('the menu says what the glossary says', () => {
     const named = new Map(words.map(([name, entry]) => [name, entry]));
     for (const key of Object.keys(en.menu) as (keyof typeof en.menu)[]) {

@@ -55,7 +55,7 @@ _SENTENCES = {
     StateCause.ALL_RUN: "It runs.",
     StateCause.ASKED_TO_STOP: "{by_name} stopped it.",
     StateCause.ASKED_TO_SUSPEND: "{by_name} suspended it.",
-    StateCause.ASKED_TO_RESUME: "{by_name} let it go on.",
+    StateCause.ASKED_TO_RESUME: "{by_name} resumed it.",
     StateCause.KEPT: "It stays: {for_name} no longer needs its place.",
     StateCause.MEMBER_ENDED: "{what} The other replicas are ended too.",
     StateCause.ENDED_WELL: "It ended with exit code 0.",

@@ -20,7 +20,7 @@ _SENTENCES = {
     Step.PLAN: "It could not be planned yet: {detail}.",
     Step.EXPLAIN: "Why it waits could not be written down yet: {detail}.",
     Step.START: "It could not be started yet: {detail}.",
-    Step.SIGNAL: "It could not be told to go yet: {detail}.",
+    Step.SIGNAL: "It could not be asked to exit yet: {detail}.",
     Step.RECORD: "What happened to it could not be written down yet: {detail}.",
     Step.HEAR: "Something that it reported could not be kept: {detail}.",
     Step.REPORT: "Not all that it reports is kept: {detail}.",
