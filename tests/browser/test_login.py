@@ -154,14 +154,14 @@ def test_account_that_is_asked_for_opens_once_it_is_approved(
     fill_account(page, "Emre!", "Emre Yilmaz")
     page.get_by_label("Mail").fill("emre")
     page.get_by_role("button", name="Ask for an account").click()
-    expect(page.get_by_text("Small letters, digits and single dots")).to_be_visible()
+    expect(page.get_by_text("Lowercase letters, digits and single dots")).to_be_visible()
     expect(page.get_by_text("An address such as ada@example.org.")).to_be_visible()
     # Our words in our language, not the browser's own over them.
     expect(page.locator("form[novalidate]")).to_have_count(1)
     page.get_by_label("User name").fill("emre")
     page.get_by_label("Mail").fill("emre@example.org")
     page.get_by_role("button", name="Ask for an account").click()
-    expect(page.get_by_text("Your account waits for approval.")).to_be_visible()
+    expect(page.get_by_text("Your account is waiting for approval.")).to_be_visible()
 
     page.get_by_role("link", name="Sign in").click()
     watch.allow_answer(403, "^/api/v1/session$")

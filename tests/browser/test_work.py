@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import FilePayload, Page, expect
+from playwright.sync_api import FilePayload, Page, Route, expect
 
 from tests.browser.conftest import NARROW, NewPage
 from tests.browser.looks import (
@@ -130,13 +130,35 @@ def test_filtered_list_says_that_nothing_matches(admin_page: Page, story: Story)
     expect(row(admin_page, "there-is-one")).to_be_visible()
 
 
+def test_kind_that_the_console_does_not_know_has_a_row_and_a_page(admin_page: Page, story: Story) -> None:
+    known = submit(story, "figurine")
+
+    def of_another_kind(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text().replace('"kind":"training"', '"kind":"toy"'))
+
+    admin_page.route(re.compile(r"/api/v1/workloads(\?|/w)"), of_another_kind)
+    admin_page.goto("/workloads?kind=toy")
+    # The server does not know it either, so that the filter is only looked at.
+    expect(admin_page.get_by_text("No workload matches toy")).to_be_visible()
+    admin_page.goto("/workloads")
+    expect(row(admin_page, "figurine")).to_contain_text("toy")
+    admin_page.get_by_role("link", name="figurine").click()
+    expect(admin_page.get_by_role("heading", name="figurine")).to_be_visible()
+    expect(admin_page.get_by_role("link", name="All workloads").first).to_be_visible()
+    admin_page.get_by_role("link", name="Configuration").click()
+    expect(admin_page.locator("pre")).to_contain_text("sleep")
+    expect(admin_page.get_by_role("button", name="Launch training")).to_have_count(0)
+    story.call("POST", f"/workloads/{known}/stop")
+
+
 def test_malformed_id_in_an_address_is_not_found(admin_page: Page, watch: Any) -> None:
     watch.allow_answer(422, r"^/api/v1/(workloads|users)/")
     for path in ("/workloads/nonsense", "/training/launch?like=nonsense"):
         admin_page.goto(path)
         expect(admin_page.get_by_role("heading", level=1)).to_have_text("Not found")
     admin_page.goto("/people?person=nonsense")
-    expect(admin_page.get_by_role("alert")).to_contain_text("It is not there")
+    expect(admin_page.get_by_role("alert")).to_contain_text("It does not exist")
 
 
 def test_reason_and_way_to_its_explanation_are_readable_on_a_small_laptop(

@@ -67,7 +67,7 @@ def test_samples_ten_seconds_apart_are_a_line_and_busy_is_shown_out_of_a_hundred
     admin_page.route("**/api/v1/samples?*", answer)
     admin_page.goto(f"/workloads/{work}")
     cpu = admin_page.locator("figure.chart", has_text="CPU")
-    busy = admin_page.locator("figure.chart", has_text="GPU busy")
+    busy = admin_page.locator("figure.chart", has_text="GPU utilisation")
     for chart in (cpu, busy):
         expect(chart.locator("polyline")).to_have_count(1, timeout=60_000)
         drawn = chart.locator("polyline").get_attribute("points")

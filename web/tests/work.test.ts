@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { toGive, toYaml, written } from '../src/pages/work/document';
-import { shellQuoted, shellWords } from '../src/pages/work/launch/shell-words';
-import { commandOf, documentOf, usual, valuesLike } from '../src/pages/work/launch/values';
-import { tarOf } from '../src/pages/work/launch/tar';
+import { shellQuoted, shellWords } from '../src/pages/work/shell-words';
+import { commandOf, documentOf, usual, valuesLike } from '../src/kinds/training/launch/values';
+import { tarOf } from '../src/kinds/training/launch/tar';
 import { plain, readLine } from '../src/pages/work/one/ansi';
 import { nearest, niceTop, pieces, timeTicks } from '../src/pages/work/one/chart-scale';
 import { append, empty, MOST_LINES } from '../src/pages/work/one/log-lines';

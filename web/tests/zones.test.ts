@@ -4,7 +4,7 @@ import { keys, keysOfKind } from '../src/api/keys';
 import { inSeveralZones } from '../src/pages/cluster/queues/tree';
 import { addZoneCommand, listCommand } from '../src/pages/cluster/zones/zone-command';
 import { toGive } from '../src/pages/work/document';
-import { shellWords } from '../src/pages/work/launch/shell-words';
+import { shellWords } from '../src/pages/work/shell-words';
 import {
   ANY,
   ANY_SIMULATED,
@@ -14,7 +14,7 @@ import {
   poolNames,
   usual,
   valuesLike,
-} from '../src/pages/work/launch/values';
+} from '../src/kinds/training/launch/values';
 import { isChoice } from '../src/pages/work/zone-reasons';
 
 const zones = [

@@ -65,6 +65,22 @@ export const PlusIcon = (props: Props) => (
     <path d="M8 3v10M3 8h10" />
   </Icon>
 );
+export const TrainingIcon = (props: Props) => (
+  <Icon {...props}>
+    <path d="M2.5 2.5v11h11M5 10.5c1.5-5 4.5-6.5 8-6.5" />
+  </Icon>
+);
+export const BuildIcon = (props: Props) => (
+  <Icon {...props}>
+    <path d="m8 2 5.5 3v6L8 14l-5.5-3V5zM2.5 5 8 8l5.5-3M8 8v6" />
+  </Icon>
+);
+/** A kind that the console does not know. */
+export const OtherKindIcon = (props: Props) => (
+  <Icon {...props}>
+    <rect x="3" y="3" width="10" height="10" rx="2" />
+  </Icon>
+);
 export const CopyIcon = (props: Props) => (
   <Icon {...props}>
     <rect x="5.5" y="5.5" width="8" height="8" rx="1.5" />

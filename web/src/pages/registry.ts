@@ -1,5 +1,6 @@
 import type { ComponentType } from 'react';
 import type { Permission } from '../api/models';
+import { kinds } from '../kinds';
 
 /** The groups of the left menu, in their order. Home stands above them without a heading. */
 export const groups = ['top', 'work', 'data', 'cluster', 'organisation', 'platform'] as const;
@@ -35,14 +36,8 @@ export interface PageEntry {
 /** Every page inside the shell: routes, left menu and command palette are made from this list. */
 export const pages: readonly PageEntry[] = [
   { key: 'home', path: '/', group: 'top', load: () => import('./home/HomePage') },
-  { key: 'training', path: '/training', group: 'work', load: () => import('./work/list/TrainingPage') },
+  ...kinds.flatMap((kind) => kind.pages),
   { key: 'allWorkloads', path: '/workloads', group: 'work', load: () => import('./work/list/AllWorkloadsPage') },
-  {
-    key: 'launchTraining',
-    path: '/training/launch',
-    permission: 'workloads.run',
-    load: () => import('./work/launch/LaunchPage'),
-  },
   { key: 'workload', path: '/workloads/$workloadId', load: () => import('./work/one/WorkloadPage') },
   {
     key: 'runtimes',

@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import { plugOf } from '../../kinds';
 import type { Workload } from '../../api/models';
 import { useFormat } from '../../i18n/format';
 import { manyAbove, useSize } from './amounts';
@@ -41,10 +42,13 @@ export function useNeedsWords() {
   };
 }
 
-/** What kind of work it is; one that the catalogue does not know keeps its name. */
+/** What kind of work it is; one that the console does not know keeps its name. */
 export function useKindWords(): (kind: string) => string {
   const { t } = useTranslation();
-  return (kind) => (kind === 'training' ? t('work.kind.training') : kind === 'runtime' ? t('work.kind.runtime') : kind);
+  return (kind) => {
+    const plug = plugOf(kind);
+    return plug ? t(plug.name) : kind;
+  };
 }
 
 export interface Told {

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
-import { Button, Input, Select } from 'antd';
+import { Button, Select } from 'antd';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Queues, Resource } from '../../../api/models';
 import { AsCommand } from '../../../components/AsCommand';
-import { SearchIcon } from '../../../components/icons';
 import { AnswerLine, Page } from '../../../components/Page';
 import { EmptyState, ErrorState, Notice, SkeletonAnswer } from '../../../components/States';
+import { SearchField } from '../../../components/SearchField';
 import { useUnsaved } from '../../../components/unsaved';
 import { useUrlState } from '../../../shell/url-state';
 import { usePhone } from '../../../theme/preferences';
@@ -109,15 +109,7 @@ export default function QueuesPage() {
                   })),
                 )}
               />
-              <Input
-                className="find"
-                allowClear
-                prefix={<SearchIcon />}
-                aria-label={t('queues.find')}
-                placeholder={t('queues.find')}
-                value={url.search ?? ''}
-                onChange={(event) => change({ search: event.target.value || undefined })}
-              />
+              <SearchField label={t('queues.find')} />
               <QueueLegend
                 measured={measured}
                 waits={data.items.some((queue) => queue.quotas.some((quota) => quota.wanted !== null))}

@@ -1,4 +1,4 @@
-import { shellQuoted } from '../../work/launch/shell-words';
+import { shellQuoted } from '../../work/shell-words';
 
 export const addZoneCommand = (name: string, nodes: string): string =>
   `corral zone add ${shellQuoted(name)} --simulated ${shellQuoted(nodes)}`;

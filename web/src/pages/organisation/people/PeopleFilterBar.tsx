@@ -1,14 +1,12 @@
-import { Input, Select } from 'antd';
-import { useEffect, useState } from 'react';
+import { Select } from 'antd';
 import { useTranslation } from 'react-i18next';
-import { SearchIcon } from '../../../components/icons';
 import { useRoleName } from '../../../components/role-name';
+import { SearchField } from '../../../components/SearchField';
 import { OrganisationSwitcher } from '../../../shell/OrganisationSwitcher';
 import { useUrlState } from '../../../shell/url-state';
 import { useRoles } from '../roles-known';
 import { states } from './filters';
 
-const SETTLE_MS = 250;
 const ANY = '*';
 
 /** Name or mail, organisation, role, state; all of it in the address. */
@@ -20,7 +18,7 @@ export function PeopleFilterBar() {
   const chosen = (value: string): string | undefined => (value === ANY ? undefined : value);
   return (
     <div className="filters" role="search" aria-label={t('people.filters')}>
-      <SearchField />
+      <SearchField label={t('people.search')} />
       <OrganisationSwitcher />
       {readable && (
         <Select
@@ -48,35 +46,5 @@ export function PeopleFilterBar() {
         ]}
       />
     </div>
-  );
-}
-
-function SearchField() {
-  const { t } = useTranslation();
-  const [url, change] = useUrlState();
-  const inUrl = url.search ?? '';
-  const [text, setText] = useState(inUrl);
-  const [lastUrl, setLastUrl] = useState(inUrl);
-  if (lastUrl !== inUrl) {
-    // Changed from elsewhere, such as a button that drops the filter.
-    setLastUrl(inUrl);
-    if (inUrl !== text.trim()) setText(inUrl);
-  }
-  useEffect(() => {
-    if (text.trim() === inUrl) return undefined;
-    const timer = setTimeout(() => change({ search: text.trim() || undefined }), SETTLE_MS);
-    return () => clearTimeout(timer);
-  }, [text, inUrl, change]);
-  return (
-    <Input
-      className="find"
-      allowClear
-      prefix={<SearchIcon />}
-      aria-label={t('people.search')}
-      placeholder={t('people.search')}
-      value={text}
-      maxLength={100}
-      onChange={(event) => setText(event.target.value)}
-    />
   );
 }

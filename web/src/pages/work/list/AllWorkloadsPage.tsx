@@ -1,5 +1,5 @@
 import { WorkloadsPage } from './WorkloadsPage';
 
 export default function AllWorkloadsPage() {
-  return <WorkloadsPage page="allWorkloads" />;
+  return <WorkloadsPage />;
 }

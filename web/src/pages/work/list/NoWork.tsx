@@ -19,7 +19,7 @@ export function TeachRunning() {
       actions={
         may('workloads.run') && (
           <Link to="/training/launch">
-            <Button>{t('work.launch')}</Button>
+            <Button>{t('menu.launchTraining')}</Button>
           </Link>
         )
       }
@@ -28,7 +28,7 @@ export function TeachRunning() {
 }
 
 /** The filters leave nothing: says which, and drops them one by one. */
-export function NothingMatches({ kinds }: { kinds: boolean }) {
+export function NothingMatches({ ofEveryKind }: { ofEveryKind: boolean }) {
   const { t } = useTranslation();
   const [url, change] = useUrlState();
   const { organisation, look } = useLookingAt();
@@ -44,7 +44,7 @@ export function NothingMatches({ kinds }: { kinds: boolean }) {
     url.search && { key: 'search' as const, word: `“${url.search}”`, drop: () => change({ search: undefined }) },
     stateWord && { key: 'state' as const, word: stateWord, drop: () => change({ state: undefined }) },
     url.whose && { key: 'whose' as const, word: t('work.mine'), drop: () => change({ whose: undefined }) },
-    kinds && url.kind && { key: 'kind' as const, word: url.kind, drop: () => change({ kind: undefined }) },
+    ofEveryKind && url.kind && { key: 'kind' as const, word: url.kind, drop: () => change({ kind: undefined }) },
     organisation && { key: 'organisation' as const, word: organisation.name, drop: () => look(null) },
   ].filter((filter) => typeof filter === 'object' && filter !== null);
   const all = () => {

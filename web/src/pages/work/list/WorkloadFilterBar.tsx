@@ -1,22 +1,21 @@
-import { Input, Select } from 'antd';
-import { useEffect, useState } from 'react';
+import { Select } from 'antd';
 import { useTranslation } from 'react-i18next';
-import { SearchIcon } from '../../../components/icons';
+import { SearchField } from '../../../components/SearchField';
+import { kinds, plugOf } from '../../../kinds';
 import { OrganisationSwitcher } from '../../../shell/OrganisationSwitcher';
 import { useUrlState } from '../../../shell/url-state';
 import { states } from '../states';
 
-const SETTLE_MS = 250;
 const ANY = '*';
 
 /** Name, whose, state, kind; all of it in the address. */
-export function WorkloadFilterBar({ kinds }: { kinds: boolean }) {
+export function WorkloadFilterBar({ ofEveryKind }: { ofEveryKind: boolean }) {
   const { t } = useTranslation();
   const [url, change] = useUrlState();
   const chosen = (value: string): string | undefined => (value === ANY ? undefined : value);
   return (
     <div className="filters" role="search" aria-label={t('work.filters')}>
-      <SearchField />
+      <SearchField label={t('work.search')} />
       <OrganisationSwitcher />
       <Select
         aria-label={t('work.whoseFilter')}
@@ -40,7 +39,7 @@ export function WorkloadFilterBar({ kinds }: { kinds: boolean }) {
           ...states.map((value) => ({ value, label: t(`state.${value}`) })),
         ]}
       />
-      {kinds && (
+      {ofEveryKind && (
         <Select
           aria-label={t('work.kindFilter')}
           value={url.kind ?? ANY}
@@ -48,41 +47,11 @@ export function WorkloadFilterBar({ kinds }: { kinds: boolean }) {
           popupMatchSelectWidth={false}
           options={[
             { value: ANY, label: t('work.anyKind') },
-            { value: 'training', label: t('work.kind.training') },
-            { value: 'runtime', label: t('work.kind.runtime') },
+            ...kinds.map((one) => ({ value: one.kind, label: t(one.name) })),
+            ...(url.kind && !plugOf(url.kind) ? [{ value: url.kind, label: url.kind }] : []),
           ]}
         />
       )}
     </div>
-  );
-}
-
-function SearchField() {
-  const { t } = useTranslation();
-  const [url, change] = useUrlState();
-  const inUrl = url.search ?? '';
-  const [text, setText] = useState(inUrl);
-  const [lastUrl, setLastUrl] = useState(inUrl);
-  if (lastUrl !== inUrl) {
-    // Changed from elsewhere, such as a button that drops the filter.
-    setLastUrl(inUrl);
-    if (inUrl !== text.trim()) setText(inUrl);
-  }
-  useEffect(() => {
-    if (text.trim() === inUrl) return undefined;
-    const timer = setTimeout(() => change({ search: text.trim() || undefined }), SETTLE_MS);
-    return () => clearTimeout(timer);
-  }, [text, inUrl, change]);
-  return (
-    <Input
-      className="find"
-      allowClear
-      prefix={<SearchIcon />}
-      aria-label={t('work.search')}
-      placeholder={t('work.search')}
-      value={text}
-      maxLength={100}
-      onChange={(event) => setText(event.target.value)}
-    />
   );
 }

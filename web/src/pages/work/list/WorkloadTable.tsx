@@ -4,8 +4,10 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Workload } from '../../../api/models';
 import { DataTable } from '../../../components/DataTable';
+import { OtherKindIcon } from '../../../components/icons';
 import { StatusChip } from '../../../components/StatusChip';
 import { useFormat } from '../../../i18n/format';
+import { plugOf } from '../../../kinds';
 import { useTight } from '../../../theme/preferences';
 import { useZones } from '../../cluster/zones';
 import { secondsBetween, useNow } from '../now';
@@ -119,12 +121,14 @@ export function WorkloadTable({ label, rows, chosen, onChoose, onOpen, empty, mo
 function Name({ row, withOwner }: { row: Workload; withOwner: boolean }) {
   const { t } = useTranslation();
   const kind = useKindWords();
+  const KindIcon = plugOf(row.kind)?.icon ?? OtherKindIcon;
   return (
     <span className="lines">
       <Link to={`/workloads/${row.id}` as '/'} search={{}} className="cut strong name-link">
         {row.name}
       </Link>
-      <span className="small text-3 cut">
+      <span className="small text-3 cut kind-line">
+        <KindIcon size={12} />
         {withOwner ? `${kind(row.kind)}${t('work.comma')}${row.user.name}` : kind(row.kind)}
       </span>
     </span>

@@ -10,6 +10,8 @@ import { PlusIcon } from '../../../components/icons';
 import { AnswerLine, Page } from '../../../components/Page';
 import { ErrorState, SkeletonAnswer } from '../../../components/States';
 import { useFormat } from '../../../i18n/format';
+import { launchable } from '../../../kinds';
+import type { KindPlug } from '../../../kinds/plug';
 import { useLookingAt } from '../../../shell/looking-at';
 import { usePhone } from '../../../theme/preferences';
 import '../../organisation/organisation.css';
@@ -23,11 +25,13 @@ import { WorkloadFilterBar } from './WorkloadFilterBar';
 import { WorkloadTable } from './WorkloadTable';
 
 /** What runs, what waits and what broke: all of it, or all of one kind. */
-export function WorkloadsPage({ page, kind }: { page: 'allWorkloads' | 'training'; kind?: string }) {
+export function WorkloadsPage({ plug }: { plug?: KindPlug }) {
   const { t } = useTranslation();
   const may = useMay();
   const phone = usePhone();
   const navigate = useNavigate();
+  const kind = plug?.kind;
+  const title = t(plug?.home.title ?? 'menu.allWorkloads');
   const { filters, narrowed } = useWorkloadFilters(kind);
   const work = useInfiniteQuery(workloadsQuery(filters));
   const lookName = useLookingAt().organisation?.name;
@@ -36,35 +40,29 @@ export function WorkloadsPage({ page, kind }: { page: 'allWorkloads' | 'training
   const selected = rows?.filter((row) => chosen.includes(row.id)) ?? [];
   return (
     <Page
-      title={t(`menu.${page}`)}
+      title={title}
       crumbs={[{ title: t('menu.work') }]}
       live
-      answer={<Answer filters={filters} kind={kind} />}
+      answer={<Answer filters={filters} plug={plug} />}
       actions={
         <>
           {!phone && <AsCommand {...commandOf(filters, lookName)} />}
-          {may('workloads.run') && (
-            <Link to="/training/launch">
-              <Button type="primary" icon={<PlusIcon />} block>
-                {t('work.launch')}
-              </Button>
-            </Link>
-          )}
+          {may('workloads.run') && <LaunchButtons kinds={plug ? [plug] : launchable} />}
         </>
       }
       foot={!phone && selected.length > 0 && <WorkloadBulkBar work={selected} onDone={() => setChosen([])} />}
     >
-      <WorkloadFilterBar kinds={kind === undefined} />
+      <WorkloadFilterBar ofEveryKind={!plug} />
       {work.error ? (
-        <ErrorState error={work.error} what={t(`menu.${page}`)} onRetry={() => void work.refetch()} />
+        <ErrorState error={work.error} what={title} onRetry={() => void work.refetch()} />
       ) : (
         <WorkloadTable
-          label={t(`menu.${page}`)}
+          label={title}
           rows={rows}
           chosen={chosen}
           onChoose={setChosen}
           onOpen={(id) => void navigate({ to: `/workloads/${id}` })}
-          empty={narrowed || lookName ? <NothingMatches kinds={kind === undefined} /> : <TeachRunning />}
+          empty={narrowed || lookName ? <NothingMatches ofEveryKind={!plug} /> : <TeachRunning />}
           more={work.hasNextPage ? { load: () => void nextPage(work), loading: work.isFetchingNextPage } : undefined}
         />
       )}
@@ -72,8 +70,23 @@ export function WorkloadsPage({ page, kind }: { page: 'allWorkloads' | 'training
   );
 }
 
+/** What can be launched from here; at most one of them is the primary button. */
+function LaunchButtons({ kinds }: { kinds: readonly KindPlug[] }) {
+  const { t } = useTranslation();
+  return kinds.map(
+    ({ kind, launch }, index) =>
+      launch && (
+        <Link key={kind} to={launch.path}>
+          <Button type={index === 0 ? 'primary' : 'default'} icon={<PlusIcon />} block>
+            {t(launch.title)}
+          </Button>
+        </Link>
+      ),
+  );
+}
+
 /** Counts all states of what matches the other filters; of what those leave out it says nothing. */
-function Answer({ filters, kind }: { filters: WorkloadFilters; /** Of the page. */ kind: string | undefined }) {
+function Answer({ filters, plug }: { filters: WorkloadFilters; plug: KindPlug | undefined }) {
   const { t } = useTranslation();
   const { number, duration } = useFormat();
   const now = useNow();
@@ -110,15 +123,13 @@ function Answer({ filters, kind }: { filters: WorkloadFilters; /** Of the page. 
       ? t('work.longestWait', { duration: duration(secondsBetween(data.waits_since, now)) })
       : t('work.nothingWaits');
   const narrowed = Boolean(
-    filters.search ?? filters.user_id ?? filters.organisation_id ?? (kind ? undefined : filters.kind),
+    filters.search ?? filters.user_id ?? filters.organisation_id ?? (plug ? undefined : filters.kind),
   );
   const nothing = narrowed
     ? over
       ? 'work.nothingMatchingRuns'
       : 'work.nothingMatches'
-    : kind
-      ? 'work.noTrainingRuns'
-      : 'work.nothingRuns';
+    : (plug?.idle ?? 'work.nothingRuns');
   return (
     <AnswerLine consequence={consequence} detail={over && t('work.ended', { counts: over })}>
       {live ? t('work.answer', { counts: live }) : t(nothing)}

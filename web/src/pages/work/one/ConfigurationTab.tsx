@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { WorkloadDetail } from '../../../api/models';
 import { Copyable, CopyButton } from '../../../components/Copy';
 import { Section } from '../../../components/Page';
+import { plugOf } from '../../../kinds';
 import { toGive, toYaml } from '../document';
 
 const APPLY = 'corral apply -f work.yaml';
@@ -11,6 +12,7 @@ const APPLY = 'corral apply -f work.yaml';
 /** The document it was made from, and how to have the same again. */
 export function ConfigurationTab({ work }: { work: WorkloadDetail }) {
   const { t } = useTranslation();
+  const launch = plugOf(work.kind)?.launch;
   const yaml = toYaml(toGive(work.spec));
   return (
     <div className="configuration">
@@ -21,11 +23,11 @@ export function ConfigurationTab({ work }: { work: WorkloadDetail }) {
       >
         <pre className="command wrapped">{yaml}</pre>
       </Section>
-      {work.kind === 'training' && (
+      {launch && (
         <Section title={t('work.configuration.again')} note={t('work.configuration.againNote')}>
           <Copyable text={APPLY} />
-          <Link to="/training/launch" search={{ like: work.id }}>
-            <Button>{t('menu.launchTraining')}</Button>
+          <Link to={launch.path} search={{ like: work.id }}>
+            <Button>{t(launch.title)}</Button>
           </Link>
         </Section>
       )}

@@ -9,6 +9,8 @@ import { ErrorState, SkeletonAnswer, SkeletonRows } from '../../../components/St
 import { StatusChip } from '../../../components/StatusChip';
 import { TabBar } from '../../../components/TabBar';
 import { useFormat } from '../../../i18n/format';
+import { plugOf } from '../../../kinds';
+import { TABS } from '../../../kinds/plug';
 import { useUrlState } from '../../../shell/url-state';
 import { NotFoundInShell } from '../../errors/ErrorPages';
 import '../work.css';
@@ -30,10 +32,9 @@ export default function WorkloadPage() {
   const { t } = useTranslation();
   const { workloadId = '' }: { workloadId?: string } = useParams({ strict: false });
   const { data: work, error, refetch } = useQuery(workloadQuery(workloadId));
-  const crumbs =
-    work?.kind === 'runtime'
-      ? [{ title: t('menu.runtimes'), to: '/runtimes' }]
-      : [{ title: t('menu.training'), to: '/training' }];
+  // Of a kind that the console does not know, all workloads are where it is listed.
+  const home = work && plugOf(work.kind)?.home;
+  const crumbs = [home ? { title: t(home.title), to: home.path } : { title: t('menu.allWorkloads'), to: '/workloads' }];
   if (error instanceof ApiError && error.nowhere) return <NotFoundInShell />;
   if (error && !work) {
     return (
@@ -55,6 +56,7 @@ export default function WorkloadPage() {
 function Known({ work, crumbs }: { work: WorkloadDetail; crumbs: { title: string; to: string }[] }) {
   const { t } = useTranslation();
   const [{ tab = 'overview' }] = useUrlState();
+  const without = plugOf(work.kind)?.without ?? [];
   const replicas = work.attempts.at(-1)?.replicas.length;
   return (
     <Page
@@ -71,12 +73,11 @@ function Known({ work, crumbs }: { work: WorkloadDetail; crumbs: { title: string
       tabs={
         <TabBar
           label={t('work.tab.label')}
-          tabs={[
-            { key: 'overview', title: t('work.tab.overview') },
-            { key: 'log', title: t('work.tab.log') },
-            { key: 'replicas', title: t('work.tab.replicas'), count: replicas },
-            { key: 'configuration', title: t('work.tab.configuration') },
-          ]}
+          tabs={TABS.filter((key) => !without.includes(key)).map((key) => ({
+            key,
+            title: t(`work.tab.${key}`),
+            count: key === 'replicas' ? replicas : undefined,
+          }))}
         />
       }
       answer={tab === 'overview' && <WorkloadAnswer work={work} />}

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Verdict } from '../../../api/models';
 import { ConfirmByName } from '../../../components/Modals';
-import { useVerdictWords } from '../verdict-words';
+import { useVerdictWords } from '../../../pages/work/verdict-words';
 
 interface Asked {
   verdict: Verdict;

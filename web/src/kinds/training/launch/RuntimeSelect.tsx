@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Form, Select } from 'antd';
 import { useTranslation } from 'react-i18next';
-import { runtimesQuery } from '../../data/queries';
-import { labelOf } from '../../data/runtimes/words';
+import { runtimesQuery } from '../../../pages/data/queries';
+import { labelOf } from '../../../pages/data/runtimes/words';
 
 /** The Python that the command finds: the system's, or a runtime that is built. */
 export function RuntimeSelect() {

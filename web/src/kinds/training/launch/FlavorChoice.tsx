@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { Form, Radio } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { ErrorState, SkeletonRows } from '../../../components/States';
-import { useFlavorLack } from '../never-words';
-import { usableFlavorsQuery } from '../queries';
-import { useNeedsWords } from '../words';
+import { useFlavorLack } from '../../../pages/work/never-words';
+import { usableFlavorsQuery } from '../../../pages/work/queries';
+import { useNeedsWords } from '../../../pages/work/words';
 
 /** The flavors that the organisation may use, one a line. */
 export function FlavorChoice({ organisation }: { organisation: string | undefined }) {

@@ -1,6 +1,6 @@
 import type { components } from '../../../api/schema';
 import type { Pool, Zone } from '../../../api/models';
-import { shellQuoted, shellWords } from './shell-words';
+import { shellQuoted, shellWords } from '../../../pages/work/shell-words';
 import type { Entry } from './tar';
 
 export interface Pair {

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Form, Select } from 'antd';
 import { useTranslation } from 'react-i18next';
-import { poolsQuery } from '../../cluster/queries';
-import { useZones } from '../../cluster/zones';
+import { poolsQuery } from '../../../pages/cluster/queries';
+import { useZones } from '../../../pages/cluster/zones';
 import { poolNames, type Values } from './values';
 
 /** Pools in the order of preference; only asked where there is a choice. */

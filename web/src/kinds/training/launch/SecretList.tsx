@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Select } from 'antd';
 import { useTranslation } from 'react-i18next';
-import { secretsQuery } from '../../data/queries';
+import { secretsQuery } from '../../../pages/data/queries';
 import { PairList } from './PairList';
 
 /** Variables that get the value of a secret, which stands nowhere else. */

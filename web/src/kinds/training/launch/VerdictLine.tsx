@@ -3,9 +3,9 @@ import { ApiError } from '../../../api/errors';
 import { Glyph, type GlyphName } from '../../../components/icons';
 import { useFormat } from '../../../i18n/format';
 import type { Verdict, ZoneVerdict } from '../../../api/models';
-import { useZones } from '../../cluster/zones';
-import { useVerdictWords } from '../verdict-words';
-import { isChoice } from '../zone-reasons';
+import { useZones } from '../../../pages/cluster/zones';
+import { useVerdictWords } from '../../../pages/work/verdict-words';
+import { isChoice } from '../../../pages/work/zone-reasons';
 import type { Probe } from './useProbe';
 
 const looks: Record<'fits' | 'waits' | 'never', { glyph: GlyphName; tone: string }> = {

@@ -4,7 +4,7 @@ import { useMay } from '../../../api/session';
 import { FilesField } from './FilesField';
 import { FlavorChoice } from './FlavorChoice';
 import { LaunchDetails } from './LaunchDetails';
-import { shellWords } from './shell-words';
+import { shellWords } from '../../../pages/work/shell-words';
 import { ZoneFields } from './ZoneFields';
 import type { Values } from './values';
 

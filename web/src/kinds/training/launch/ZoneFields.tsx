@@ -1,6 +1,6 @@
 import { Form, Input, InputNumber, Select } from 'antd';
 import { useTranslation } from 'react-i18next';
-import { useZones, useZoneWords } from '../../cluster/zones';
+import { useZones, useZoneWords } from '../../../pages/cluster/zones';
 import { ANY, ANY_SIMULATED, type Values } from './values';
 
 /** Where it runs, where there is a choice; in a simulated zone, how long it takes and how it ends. */

@@ -1,5 +1,0 @@
-import { WorkloadsPage } from './WorkloadsPage';
-
-export default function TrainingPage() {
-  return <WorkloadsPage page="training" kind="training" />;
-}
