@@ -27,6 +27,13 @@ def lab(story: Story) -> Iterator[str]:
     story.call("DELETE", f"/zones/{made['id']}")
 
 
+def test_open_view_is_marked_also_where_the_address_names_the_first(admin_page: Page) -> None:
+    for address, name in (("/nodes", "Zones"), ("/nodes?tab=zones", "Zones"), ("/nodes?tab=pools", "Pools")):
+        admin_page.goto(address)
+        views = admin_page.get_by_role("navigation", name="Zones and nodes")
+        expect(views.locator("[aria-current=page]")).to_have_text(re.compile(f"^{name}"))
+
+
 def test_simulated_zone_is_added_used_and_deleted_by_clicks(
     admin_page: Page, story: Story, watch: Any
 ) -> None:
@@ -45,7 +52,7 @@ def test_simulated_zone_is_added_used_and_deleted_by_clicks(
     expect(admin_page.get_by_text("corral zone add lab --simulated 2x4xH100-80GB")).to_be_visible()
     panel.get_by_role("button", name="Add zone").click()
     opened = open_panel(admin_page, "lab")
-    expect(opened).to_contain_text("compute nothing")
+    expect(opened).to_contain_text("nothing is computed")
     expect(row(admin_page, "lab")).to_contain_text("Ready")
     opened.get_by_role("link", name="2 nodes").click()
     expect(row(admin_page, "h100-80gb-2")).to_be_visible()

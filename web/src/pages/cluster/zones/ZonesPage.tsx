@@ -11,7 +11,7 @@ import { PlusIcon } from '../../../components/icons';
 import { LatestVersion } from '../../../components/LatestVersion';
 import { ConfirmByName } from '../../../components/Modals';
 import { AnswerLine, Page } from '../../../components/Page';
-import { EmptyState, ErrorState, Notice, SkeletonAnswer } from '../../../components/States';
+import { EmptyState, ErrorState, SkeletonAnswer } from '../../../components/States';
 import { TabBar } from '../../../components/TabBar';
 import { useFormat } from '../../../i18n/format';
 import { useUrlState } from '../../../shell/url-state';
@@ -220,21 +220,21 @@ export default function ZonesPage() {
 /** What computes nothing says so. */
 function Simulated({ zones, nodes }: { zones: readonly Zone[]; nodes: readonly ClusterNode[] }) {
   const { t } = useTranslation();
+  const { sentences } = useFormat();
   const simulated = zones.filter((one) => one.simulated);
   const elsewhere = nodes.some((node) => node.simulated && !simulated.some((one) => one.id === node.zone_id));
   if (simulated.length === 0 && !elsewhere) return null;
   return (
-    <Notice tone="warning">
-      {simulated.length > 0 && (
-        <div>
-          {t('zones.simulatedZonesNote', {
+    <p className="effect">
+      {sentences([
+        simulated.length > 0 &&
+          t('zones.simulatedZonesNote', {
             count: simulated.length,
             names: simulated.map((one) => one.name).join(t('people.comma')),
-          })}
-        </div>
-      )}
-      {elsewhere && <div>{t('zones.simulatedNote')}</div>}
-    </Notice>
+          }),
+        elsewhere && t('zones.simulatedNote'),
+      ])}
+    </p>
   );
 }
 
