@@ -14,11 +14,11 @@ export interface KindPlug {
   name: ParseKeys;
   icon: ComponentType<{ size?: number }>;
   /** Where those who look for work of this kind look; a workload's page leads back there. */
-  home: { path: string; title: ParseKeys };
+  home: { path: string; name: ParseKeys };
   /** Its own pages; the first is its list if it has one. They get their places in routes, menu and palette. */
   pages: readonly PageEntry[];
   /** The form that makes one; without it people cannot launch it from the console. */
-  launch?: { path: string; title: ParseKeys };
+  launch?: { path: string; name: ParseKeys };
   /** What its list says while nothing of it runs or waits. */
   idle?: ParseKeys;
   /** Views that say nothing about work of this kind. */

@@ -6,7 +6,7 @@ export const runtime: KindPlug = {
   kind: 'runtime',
   name: 'work.kind.runtime',
   icon: BuildIcon,
-  home: { path: '/runtimes', title: 'menu.runtimes' },
+  home: { path: '/runtimes', name: 'menu.runtimes' },
   pages: [],
   // A build has one replica.
   without: ['replicas'],

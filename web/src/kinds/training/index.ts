@@ -8,7 +8,7 @@ export const training: KindPlug = {
   kind: 'training',
   name: 'work.kind.training',
   icon: TrainingIcon,
-  home: { path: '/training', title: 'menu.training' },
+  home: { path: '/training', name: 'menu.training' },
   pages: [
     { key: 'training', path: '/training', group: 'work', load: () => import('./TrainingPage') },
     {
@@ -18,6 +18,6 @@ export const training: KindPlug = {
       load: () => import('./launch/LaunchPage'),
     },
   ],
-  launch: { path: LAUNCH, title: 'menu.launchTraining' },
+  launch: { path: LAUNCH, name: 'menu.launchTraining' },
   idle: 'work.noTrainingRuns',
 };

@@ -31,7 +31,7 @@ export function WorkloadsPage({ plug }: { plug?: KindPlug }) {
   const phone = usePhone();
   const navigate = useNavigate();
   const kind = plug?.kind;
-  const title = t(plug?.home.title ?? 'menu.allWorkloads');
+  const title = t(plug?.home.name ?? 'menu.allWorkloads');
   const { filters, narrowed } = useWorkloadFilters(kind);
   const work = useInfiniteQuery(workloadsQuery(filters));
   const lookName = useLookingAt().organisation?.name;
@@ -78,7 +78,7 @@ function LaunchButtons({ kinds }: { kinds: readonly KindPlug[] }) {
       launch && (
         <Link key={kind} to={launch.path}>
           <Button type={index === 0 ? 'primary' : 'default'} icon={<PlusIcon />} block>
-            {t(launch.title)}
+            {t(launch.name)}
           </Button>
         </Link>
       ),

@@ -27,7 +27,7 @@ export function ConfigurationTab({ work }: { work: WorkloadDetail }) {
         <Section title={t('work.configuration.again')} note={t('work.configuration.againNote')}>
           <Copyable text={APPLY} />
           <Link to={launch.path} search={{ like: work.id }}>
-            <Button>{t(launch.title)}</Button>
+            <Button>{t(launch.name)}</Button>
           </Link>
         </Section>
       )}

@@ -34,7 +34,7 @@ export default function WorkloadPage() {
   const { data: work, error, refetch } = useQuery(workloadQuery(workloadId));
   // Of a kind that the console does not know, all workloads are where it is listed.
   const home = work && plugOf(work.kind)?.home;
-  const crumbs = [home ? { title: t(home.title), to: home.path } : { title: t('menu.allWorkloads'), to: '/workloads' }];
+  const crumbs = [home ? { title: t(home.name), to: home.path } : { title: t('menu.allWorkloads'), to: '/workloads' }];
   if (error instanceof ApiError && error.nowhere) return <NotFoundInShell />;
   if (error && !work) {
     return (
