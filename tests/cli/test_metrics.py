@@ -48,6 +48,6 @@ def test_last_values_are_shown_with_lowest_and_highest(
     assert ["loss", "1", "0", "2", "0.5", "0.25", "2", "2026-11-15", "09:00:00"] in [
         line.split() for line in shown.splitlines()
     ]
-    assert "1 values were not taken" in told.err
+    assert "1 values were dropped" in told.err
     (loss,) = done("metrics", workload, "--name", "loss")["items"]
     assert [point["mean"] for point in loss["points"]] == [2.0, 0.25, 0.5]

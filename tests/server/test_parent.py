@@ -236,7 +236,7 @@ def test_a_child_that_dies_silently_while_starting_is_told(start: Start) -> None
 
 
 @pytest.mark.parametrize(
-    ("word", "said"), [("stuck", "the last it said: Upgrading the database"), ("mute", "it reported nothing")]
+    ("word", "said"), [("stuck", "its last report: Upgrading the database"), ("mute", "it reported nothing")]
 )
 def test_a_child_that_never_gets_ready_is_given_up_in_time(start: Start, word: str, said: str) -> None:
     run = start(word, start_seconds=3.0)
