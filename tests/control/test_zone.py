@@ -423,3 +423,24 @@ def _guarantee(transaction: Transaction, organisation_id: str, user_id: str, gpu
             queue_id=queue_id, pool_id=pool_id, resource="gpu_milli", guarantee=gpu_milli, limit=-1, weight=1
         )
     )
+
+
+async def test_replica_says_since_when_it_is_ready_until_it_leaves_or_ends(ground: Ground) -> None:
+    work = await ground.submit(ground.campus.admin, "fit")
+
+    async def replica() -> dict[str, Any]:
+        (attempt,) = (await ground.get(work))["attempts"]
+        return dict(attempt["replicas"][0])
+
+    await ground.settle()
+    assert (await replica())["ready_at"] is None
+    await ground.pass_time(2)
+    seen = await replica()
+    assert seen["ready_at"] is not None
+    assert seen["ready_at"] == seen["started_at"]
+    await ground.restart()
+    await ground.settle()
+    assert await replica() == seen
+    await ground.pass_time(110)
+    ended = await replica()
+    assert (ended["end"], ended["ready_at"]) == ("succeeded", None)

@@ -172,6 +172,15 @@ class EngineSuite(ABC):
         await place.engine.wait(reader.cursor, 3600)
         assert (await reader.read()).runs
 
+    async def test_run_without_a_check_is_ready_while_it_runs(self, place: Place) -> None:
+        await place.engine.start([place.start("endless-a")])
+        running = await place.reach("endless-a", RunPhase.RUNNING)
+        assert running.ready_since is not None
+        assert running.ready_since == running.started
+        await place.engine.signal(["endless-a"], place.grace_seconds)
+        ended = await place.reach("endless-a", RunPhase.ENDED)
+        assert ended.ready_since is None
+
     async def test_signalled_run_leaves_within_its_grace(self, place: Place) -> None:
         await place.engine.start([place.start("endless-a")])
         await place.reach("endless-a", RunPhase.RUNNING)

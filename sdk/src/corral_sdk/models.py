@@ -855,6 +855,8 @@ class ReplicaView:
     detail: str
     said_done: bool
     started_at: datetime | None
+    ready_at: datetime | None
+    """Since when it has been ready; null while it is not."""
     ended_at: datetime | None
 
 

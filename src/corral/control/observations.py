@@ -27,6 +27,7 @@ from corral.workloads.machine import (
     End,
     Ended,
     Kept,
+    Member,
     Phase,
     Seen,
     StartMembers,
@@ -175,11 +176,18 @@ def _see(
         todo.forgets.setdefault(workload_id, []).append(name)
         todo.recorded += 1
         return
-    if run.started is not None and loaded.life.members[number].phase is not Phase.RUNNING:
-        values = {"started_at": _moment(run.started)}
-        note_member(transaction, run_id, values)
+    _note_progress(transaction, loaded.life.members[number], run_id, run)
     phase = Phase.STARTING if run.phase is RunPhase.STARTING else Phase.RUNNING
     present[workload_id] = apply(transaction, loaded, Seen(number, phase))
+
+
+def _note_progress(transaction: Transaction, member: Member, run_id: RunId, run: Run) -> None:
+    """When it started, and since when it has been ready. What begins ready is written at once."""
+    ready_at = None if run.ready_since is None else _moment(run.ready_since)
+    if run.started is not None and member.phase is not Phase.RUNNING:
+        note_member(transaction, run_id, {"started_at": _moment(run.started), "ready_at": ready_at})
+    elif member.phase is Phase.RUNNING:
+        note_member(transaction, run_id, {"ready_at": ready_at})
 
 
 def _follow_up(
@@ -218,6 +226,7 @@ def _end(transaction: Transaction, loaded: Loaded, event: Ended, run: Run | None
         "signal": event.signal,
         "detail": event.detail[:500],
         "ended_at": ended_at,
+        "ready_at": None,
         "used": None if run is None or run.usage is None else _counters(run),
     }
     if run is not None and run.started is not None:

@@ -79,7 +79,9 @@ class Start:
 class Run:
     """What an engine knows of a run: its phase, and the instant at which that began.
 
-    What comes after `since` is said of ended runs, apart from `started` and `notes`. `detail` says in words
+    `ready_since` says since when a running run has been ready (see `Task.readiness`); it is None while it is
+    not, and when it leaves. What comes after `since` is said of ended runs, apart from `started`,
+    `ready_since` and `notes`. `detail` says in words
     what happened. `exit_code` and `signal` exclude each other; neither is known of a run that was lost or
     refused. `started` and `ended` are when its processes began and were gone; between them it held what it
     was given. `ended_mark` is the same end on a clock that nobody can set: the boot, and its microseconds.
@@ -102,6 +104,7 @@ class Run:
     ended_mark: tuple[str, int] | None = None
     usage: Counters | None = None
     notes: tuple[str, ...] = ()
+    ready_since: int | None = None
 
 
 class Cursor(NamedTuple):

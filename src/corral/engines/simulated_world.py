@@ -322,7 +322,15 @@ class World:
 
     @staticmethod
     def _run(live: _Live) -> Run:
-        return Run(live.start.run, live.start.node, live.phase, live.since, started=live.began)
+        ready_since = live.began if live.phase is RunPhase.RUNNING else None
+        return Run(
+            live.start.run,
+            live.start.node,
+            live.phase,
+            live.since,
+            started=live.began,
+            ready_since=ready_since,
+        )
 
     def _find(self, run: str) -> Run:
         if run in self._live:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from corral.engines.contents import Content
 
@@ -33,6 +34,47 @@ class Simulation:
     save_seconds: int = 0
 
 
+class PortProtocol(StrEnum):
+    """What is spoken on a port, for whoever publishes it; an engine only connects."""
+
+    TCP = "tcp"
+    HTTP = "http"
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A port on which the work listens, inside its own network."""
+
+    name: str
+    number: int
+    protocol: PortProtocol = PortProtocol.TCP
+
+
+@dataclass(frozen=True, slots=True)
+class TcpReadiness:
+    """Ready while something accepts connections on the port."""
+
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class HttpReadiness:
+    """Ready while a GET of the path is answered with a status from 200 to 399. Redirects are not followed."""
+
+    port: int
+    path: str = "/"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputReadiness:
+    """Ready once a line of output has contained the text."""
+
+    text: str
+
+
+Readiness = TcpReadiness | HttpReadiness | OutputReadiness
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """A command of a Corral user (`owner`), and what it is given.
@@ -46,6 +88,9 @@ class Task:
 
     `secrets` are environment variables that are never written down: they travel through a pipe.
     `resume` says that the workload ran before and should go on where it stopped.
+
+    `ports` are those on which the work listens. `readiness` says how to find out that a run is ready; without
+    it a run is ready when it runs.
 
     `simulation` says what a run in a simulated zone does; it is for those zones alone, and needed there.
     """
@@ -66,4 +111,6 @@ class Task:
     time_limit_seconds: int | None = None
     network: bool = True
     resume: bool = False
+    ports: tuple[Port, ...] = ()
+    readiness: Readiness | None = None
     simulation: Simulation | None = None

@@ -127,6 +127,7 @@ class ReplicaView(Output):
     detail: str
     said_done: bool
     started_at: Instant | None
+    ready_at: Instant | None = Field(description="Since when it has been ready; null while it is not.")
     ended_at: Instant | None
 
 

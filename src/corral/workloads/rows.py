@@ -63,6 +63,7 @@ class ReplicaRow(NamedTuple):
     detail: str
     started_at: datetime | None
     ended_at: datetime | None
+    ready_at: datetime | None
     checkpoint_at: datetime | None
     used: Any
 

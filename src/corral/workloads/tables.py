@@ -100,6 +100,7 @@ replica = Table(
     Column("detail", String(500), nullable=False),
     Column("started_at", Instant),
     Column("ended_at", Instant),
+    Column("ready_at", Instant, comment="since when it has been ready; null while it is not"),
     Column("checkpoint_at", Instant, comment="when it last said that its work is safe"),
     Column("used", json_value(), comment="counters at its end"),
     ForeignKeyConstraint(["workload_id", "attempt"], ["attempt.workload_id", "attempt.number"]),

@@ -4290,6 +4290,11 @@ export interface components {
             number: number;
             /** Phase */
             phase: string;
+            /**
+             * Ready At
+             * @description Since when it has been ready; null while it is not.
+             */
+            ready_at: string | null;
             /** Said Done */
             said_done: boolean;
             /** Signal */

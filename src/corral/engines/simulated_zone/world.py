@@ -66,7 +66,15 @@ def run_at(row: RunRow, at: int, domain: str) -> Run:
     if row.leaves_at <= at:
         return Run(row.run, row.node, RunPhase.LEAVING, row.leaves_at, started=row.runs_at, notes=NOTES)
     if row.runs_at <= at:
-        return Run(row.run, row.node, RunPhase.RUNNING, row.runs_at, started=row.runs_at, notes=NOTES)
+        return Run(
+            row.run,
+            row.node,
+            RunPhase.RUNNING,
+            row.runs_at,
+            started=row.runs_at,
+            notes=NOTES,
+            ready_since=row.runs_at,
+        )
     return Run(row.run, row.node, RunPhase.STARTING, row.starts_at, notes=NOTES)
 
 

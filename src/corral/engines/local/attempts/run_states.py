@@ -21,7 +21,22 @@ def from_state(spec: Spec, index: int, state: dict[str, object]) -> Run:
     assert isinstance(since, int)
     assert started is None or isinstance(started, int)
     phase = RunPhase(str(state["phase"]))
-    return Run(spec.replicas[index].run, spec.node, phase, since, started=started, notes=spec.notes)
+    return Run(
+        spec.replicas[index].run,
+        spec.node,
+        phase,
+        since,
+        started=started,
+        notes=spec.notes,
+        ready_since=_ready_since(phase, started, state),
+    )
+
+
+def _ready_since(phase: RunPhase, started: int | None, state: dict[str, object]) -> int | None:
+    if phase is not RunPhase.RUNNING:
+        return None
+    # A supervisor of an older Corral knows no readiness: its work is ready when it runs.
+    return started if "ready_since" not in state else _number(state, "ready_since")
 
 
 def from_record(spec: Spec, index: int, record: dict[str, object], noticed: int) -> Run:
@@ -68,7 +83,7 @@ def counters_from(values: dict[str, int]) -> Counters:
 
 def between(before: Run | None, now: Run) -> list[Run]:
     """What to tell: every phase that was passed, also one that came and went unseen."""
-    if before is not None and before.phase is now.phase:
+    if before is not None and before.phase is now.phase and before.ready_since == now.ready_since:
         return []
     changes = [now]
     unseen = before is None or before.phase is RunPhase.STARTING

@@ -45,6 +45,22 @@ def dial(attempt: Attempt, port: int) -> socket.socket:
     return socket.socket(fileno=fds[0])
 
 
+def connect(attempt: Attempt | None, port: int) -> socket.socket | None:
+    """For a child that may join the network of the attempt; None if nothing listens."""
+    if attempt is not None:
+        attempt.join("net")
+    for family, address in _ADDRESSES:
+        connected = socket.socket(family)
+        connected.settimeout(CONNECT_SECONDS)
+        try:
+            connected.connect((address, port))
+        except OSError:
+            connected.close()
+        else:
+            return connected
+    return None
+
+
 def _dial(attempt: Attempt, port: int, answer: Callable[[socket.socket | None, str], None]) -> None:
     attempt.join("net")
     reason = ""

@@ -12,7 +12,7 @@ from corral.engines.local.machine.host import HostCapabilities
 from corral.engines.local.records import layout
 from corral.engines.local.records.spec import NO_SANDBOX, ReplicaSpec, Spec
 from corral.engines.local.sandbox.bubblewrap import WORKSPACE
-from corral.engines.tasks import Task
+from corral.engines.tasks import HttpReadiness, OutputReadiness, Task, TcpReadiness
 
 MASTER_ADDRESS = "127.0.0.1"
 MASTER_PORT = 29500
@@ -144,4 +144,17 @@ def _replica(start: Start, index: int, host: HostCapabilities, own: Mapping[str,
         disk_mib=task.disk_mib,
         devices=tuple(files),
         held=tuple((use.device, use.memory_mib) for use in start.devices),
+        readiness=_readiness(task),
     )
+
+
+def _readiness(task: Task) -> dict[str, object] | None:
+    match task.readiness:
+        case None:
+            return None
+        case TcpReadiness(port=port):
+            return {"kind": "tcp", "port": port}
+        case HttpReadiness(port=port, path=path):
+            return {"kind": "http", "port": port, "path": path}
+        case OutputReadiness(text=text):
+            return {"kind": "output", "text": text}

@@ -19,6 +19,7 @@ class ReplicaSpec:
     disk_mib: int
     devices: tuple[str, ...] = ()
     held: tuple[tuple[str, int | None], ...] = ()
+    readiness: dict[str, object] | None = None  # how to find out that it is ready; None: when it runs
 
 
 @dataclass(frozen=True, slots=True)

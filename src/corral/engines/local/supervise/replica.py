@@ -38,6 +38,8 @@ class SupervisedReplica:
         self.phase = "starting"
         self.since = clock.instant()
         self.started: int | None = None
+        self.ready_since: int | None = None
+        self.on_output: Callable[[bytes], None] | None = None
         self.told_to_go = False
         self.grace_over = False
         self.timed_out = False
@@ -84,7 +86,16 @@ class SupervisedReplica:
         assert self._process is not None
         self._enter("running")
         self.started = self.since
+        if self.spec.readiness is None:
+            self.ready_since = self.since
         self._process.release()
+
+    def note_ready(self, ready: bool) -> bool:
+        """Whether that is news."""
+        if self.phase != "running" or ready == (self.ready_since is not None):
+            return False
+        self.ready_since = self._clock.instant() if ready else None
+        return True
 
     def leave(self) -> None:
         """Tells it to go; it is its first process that is told, as it knows what to save."""
@@ -211,6 +222,7 @@ class SupervisedReplica:
     def _enter(self, phase: str) -> None:
         self.phase = phase
         self.since = self._clock.instant()
+        self.ready_since = None
 
     def _drain(self) -> None:
         now = boot_time()
@@ -230,6 +242,8 @@ class SupervisedReplica:
                 return
             self._read_in_window += len(data)
             self._output.write(data)
+            if self.on_output is not None:
+                self.on_output(data)
 
     def _drain_again(self) -> None:
         if not self.ended:

@@ -22,7 +22,7 @@ from corral.engines.local.records.spec import Spec, spec_from
 from corral.engines.local.sandbox.bubblewrap import SandboxRefused
 from corral.engines.local.sandbox.exec_session import TerminalSize
 from corral.engines.local.sandbox.namespaces import NamespaceFailed
-from corral.engines.local.supervise import runtime_sealer
+from corral.engines.local.supervise import readiness, runtime_sealer
 from corral.engines.local.supervise.control_socket import Control, Refused, Reply
 from corral.engines.local.supervise.disk_watch import DiskWatch
 from corral.engines.local.supervise.event_loop import Clock, Loop, boot_time
@@ -146,6 +146,8 @@ class Supervisor:
         for replica in self.replicas:
             if not replica.told_to_go:
                 replica.release()
+        for replica in self.replicas:
+            readiness.watch(self._loop, replica, self._sessions.shared, self._control.tell)
         self._disk = DiskWatch(self._loop, self.spec, self.replicas, self._directory)
         self._disk.start()
         if self.spec.time_limit_seconds is not None:
@@ -191,7 +193,12 @@ class Supervisor:
     def _state(self) -> dict[str, object]:
         return {
             "replicas": [
-                {"phase": replica.phase, "since": replica.since, "started": replica.started}
+                {
+                    "phase": replica.phase,
+                    "since": replica.since,
+                    "started": replica.started,
+                    "ready_since": replica.ready_since,
+                }
                 for replica in self.replicas
             ]
         }

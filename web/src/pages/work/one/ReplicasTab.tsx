@@ -27,7 +27,7 @@ export function ReplicasTab({ work }: { work: WorkloadDetail }) {
       {work.attempts.toReversed().map((attempt) => (
         <Section key={attempt.number} title={t('work.attemptNumber', { number: attempt.number })} note={span(attempt)}>
           {attempt.reason && <p className="text-2 attempt-reason">{words(attempt.reason)}</p>}
-          <Replicas attempt={attempt} />
+          <Replicas attempt={attempt} running={work.state === 'running'} />
         </Section>
       ))}
     </>
@@ -42,7 +42,7 @@ const chips: Record<string, ChipState> = {
   lost: 'failed',
 };
 
-function Replicas({ attempt }: { attempt: Attempt }) {
+function Replicas({ attempt, running }: { attempt: Attempt; running: boolean }) {
   const { t } = useTranslation();
   const size = useSize();
   const { duration } = useFormat();
@@ -57,13 +57,14 @@ function Replicas({ attempt }: { attempt: Attempt }) {
               : t('work.replica.whole', { device: one.device }),
           )
           .join(t('work.comma'));
+  const phase = (row: Replica) => (running && row.phase === 'running' && !row.ready_at ? 'unready' : row.phase);
   const state = (row: Replica) =>
     row.end ? (
       <StatusChip state={chips[row.end] ?? 'stopped'} word={t(`work.replica.ended.${row.end as 'succeeded'}`)} />
     ) : (
       <StatusChip
-        state={row.phase === 'running' ? 'running' : 'starting'}
-        word={t(`work.replica.phase.${row.phase as 'running'}`)}
+        state={phase(row) === 'running' ? 'running' : 'starting'}
+        word={t(`work.replica.phase.${phase(row) as 'running'}`)}
       />
     );
   const end = (row: Replica) =>
