@@ -4,6 +4,7 @@ from collections.abc import Generator, Mapping
 
 from corral_sdk._audit import Audit
 from corral_sdk._endpoint import find_endpoint, find_token
+from corral_sdk._history import History
 from corral_sdk._me import Me, SessionResource, SshKeys, Tokens
 from corral_sdk._people import Grants, Invitations, JoinCodes, Organisations, Roles, Users
 from corral_sdk._platform import SettingsResource, SystemResource, events
@@ -63,6 +64,7 @@ class Client:
         self.workloads = Workloads(transport)
         self.training = Training(transport)
         self.usage = Usage(transport)
+        self.history = History(transport)
         self.uploads = Uploads(transport)
         self.secrets = Secrets(transport)
         self.runtimes = RuntimeResource(transport)

@@ -15,6 +15,8 @@ from corral_sdk._workload_states import WorkloadStates
 
 __all__ = [
     "Acted",
+    "Arrival",
+    "Arrivals",
     "AttemptView",
     "AuditAction",
     "AuditEntry",
@@ -22,6 +24,8 @@ __all__ = [
     "ChangedQueues",
     "Checklist",
     "ChecklistItem",
+    "ClusterChange",
+    "ClusterHistory",
     "CreatedInvitation",
     "CreatedJoinCode",
     "CreatedToken",
@@ -63,9 +67,11 @@ __all__ = [
     "Provider",
     "Queue",
     "QueueEffect",
+    "QueueHistory",
     "QueuePerson",
     "QueuePool",
     "QueueQuota",
+    "QueueShare",
     "QueueWarning",
     "Queues",
     "Reason",
@@ -123,6 +129,43 @@ class Acted:
     unchanged: tuple[str, ...]
     """Ids of those that were as asked already."""
     refused: tuple[Refused, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrival:
+    """A workload: when it came, what it asked for, and how long it ran."""
+
+    workload_id: str
+    kind: str
+    zone_id: str
+    queue_id: str
+    user_id: str
+    organisation_id: str
+    submitted_at: datetime
+    started_at: datetime | None
+    """Its first attempt."""
+    ended_at: datetime | None
+    state: str
+    """That it is in, or ended in."""
+    attempts: int
+    run_us: int
+    """Microseconds of its closed attempts."""
+    priority: int
+    preemptible: bool
+    replicas: int
+    flavor: str
+    """Its name; empty for numbers."""
+    request: Mapping[str, Any]
+    """What one replica asked for."""
+    time_limit_seconds: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrivals:
+    items: tuple[Arrival, ...]
+    """In the order in which they were submitted."""
+    next_after: str | None
+    """Give it as `after` to read on; null: that was all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,6 +255,30 @@ class ChecklistItem:
     done: bool
     count: int | None = None
     """The number it depends on, if any."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterChange:
+    """A node, a pool or what a queue is entitled to, before and after a change."""
+
+    sequence: int
+    at: datetime
+    kind: str
+    """One of: `node`, `pool`, `queue`."""
+    object_id: str
+    before: Mapping[str, Any] | None
+    """null: it was not there, or not recorded yet."""
+    after: Mapping[str, Any] | None
+    """null: it is gone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterHistory:
+    items: tuple[ClusterChange, ...]
+    """In order of their sequence."""
+    next_after: int
+    """Give it as `after` to read on, now or later."""
+    more: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -748,6 +815,15 @@ class QueueEffect:
 
 
 @dataclass(frozen=True, kw_only=True)
+class QueueHistory:
+    items: tuple[QueueShare, ...]
+    """In order of their sequence."""
+    next_after: int
+    """Give it as `after` to read on, now or later."""
+    more: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class QueuePerson:
     id: str
     name: str
@@ -785,6 +861,30 @@ class QueueQuota:
     """What its work waits for; null: unknown."""
     fair_share: int | None
     """Its fair share of the pool by current use and demand; null: unknown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueShare:
+    """A queue's share of one resource of a pool, from `at` on until the next one."""
+
+    sequence: int
+    at: datetime
+    zone_id: str
+    pool_id: str
+    queue_id: str
+    resource: str
+    """One of: `gpu_milli`, `cpu_milli`, `memory_mib`."""
+    guarantee: int
+    """As the scheduler has it."""
+    fair_share: int
+    allocated: int
+    """To its work and all below it."""
+    wanted: int
+    """What that waits for."""
+    lent: int
+    """Of its guarantee, to siblings that hold more than theirs."""
+    borrowed: int
+    """What it holds beyond its guarantee."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,6 +76,7 @@ _COMMANDS = {
     "plan": _Entry("plan", "Run the scheduler on a snapshot and explain its decisions.", _CLUSTER),
     "simulate": _Entry("simulate", "Replay work on a simulated cluster and compare policies.", _CLUSTER),
     "usage": _Entry("usage", "Show GPU, CPU and memory use by person or organisation.", _RECORDS),
+    "history": _Entry("history", "Show shares, changes of the cluster and arrivals over time.", _RECORDS),
     "audit": _Entry("audit", "Search and export the audit log.", _RECORDS),
     "settings": _Entry("settings", "Manage mail, sign-up and the first-day checklist.", _RECORDS),
 }

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 
 from corral.core.runs import RunId
+from corral.history.soundness import find_faults as history_faults
 from corral.store.database import Transaction
 from corral.usage.soundness import find_faults
 from corral.usage.tables import usage_allocation
@@ -209,4 +210,5 @@ _CHECKS: dict[str, Check] = {
     "ledger exact": _ledger,
     "history whole": _history,
     "journal complete": _journal,
+    "recorded history consistent": history_faults,
 }

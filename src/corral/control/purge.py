@@ -15,6 +15,7 @@ from corral.control.chores import Chore
 from corral.control.isolation import Apart
 from corral.core.failures import in_words
 from corral.core.steps import Step
+from corral.history.retention import forget_before
 from corral.inputs.tables import runtime, secret_use, upload_use
 from corral.store.database import Transaction
 from corral.workloads import service
@@ -52,15 +53,17 @@ _RECORDS: Sequence[Table] = (
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """How long; 0 days keep ended work until a person deletes it."""
+    """How long; 0 days keep ended work until a person deletes it, and history for ever."""
 
     ended_work_days: int = 365
     deleted_work_days: int = 30
     journal_days: int = 7
+    history_days: int = 0
 
     def chores(self) -> list[Chore]:
         ended: list[Chore] = [self.delete_ended_work] if self.ended_work_days else []
-        return [*ended, self.forget_deleted_work, self.forget_journal]
+        history: list[Chore] = [self.forget_history] if self.history_days else []
+        return [*ended, self.forget_deleted_work, self.forget_journal, *history]
 
     def delete_ended_work(self, transaction: Transaction, most: int) -> int:
         """With its output and files."""
@@ -99,6 +102,10 @@ class Keeping:
             .limit(most)
         )
         return transaction.run(delete(zone_journal).where(zone_journal.c.sequence.in_(old)))
+
+    def forget_history(self, transaction: Transaction, most: int) -> int:
+        """The newest of each thing stays, so that its state is known at every later moment."""
+        return forget_before(transaction, transaction.now - timedelta(days=self.history_days), most)
 
 
 def _forget(transaction: Transaction, ids: Sequence[str]) -> None:

@@ -57,7 +57,7 @@ class Zone:
             database, zone_id, engine, kinds, listener, clock, read_time, fetch=fetch
         )
         self.scheduler = Scheduler(database, zone_id, make_planner, clock, read_time)
-        self.meter = Meter(database, zone_id, engine, samples, read_time)
+        self.meter = Meter(database, zone_id, engine, samples, read_time, clock)
         self.prober = ZoneProber(database, zone_id, self.scheduler)
         self.loops: tuple[Loop, ...] = ()
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from sqlalchemy import delete, func, or_, select
 
+from corral.queues.history import note_queues
 from corral.queues.tables import queue, queue_quota
 from corral.store.database import Transaction
 from corral.zones import journal
@@ -38,3 +39,4 @@ class QueuesOfPeople:
         transaction.run(delete(queue_quota).where(queue_quota.c.queue_id.in_(gone)))
         transaction.run(delete(queue).where(queue.c.user_id == user_id))
         journal.append_everywhere(transaction, JournalKind.QUEUE, *gone)
+        note_queues(transaction, *gone)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from sqlalchemy import delete, select
 
 from corral.identity.lookups import Organisation
+from corral.queues.history import note_queues
 from corral.queues.service import ensure_queue, queue_changed
 from corral.queues.tables import flavor_organisation, queue, queue_quota
 from corral.store.database import Transaction
@@ -41,3 +42,4 @@ class QueueOrganisationHooks:
         transaction.run(delete(queue).where(queue.c.organisation_id == node.id))
         transaction.run(delete(flavor_organisation).where(flavor_organisation.c.organisation_id == node.id))
         journal.append_everywhere(transaction, JournalKind.QUEUE, *gone)
+        note_queues(transaction, *gone)

@@ -7,6 +7,7 @@ from corral.core.queues import QueuePolicy
 from corral.core.scopes import ancestors
 from corral.events.record import publish
 from corral.identity.tables import organisation
+from corral.queues.history import note_queues
 from corral.queues.rules import COLOURS, colour_among
 from corral.queues.tables import queue
 from corral.store.database import Transaction
@@ -81,6 +82,7 @@ def queue_changed(
 ) -> None:
     """Tells scheduling and whoever looks at the queue."""
     journal.append_everywhere(transaction, JournalKind.QUEUE, queue_id)
+    note_queues(transaction, queue_id)
     publish(transaction, QUEUE, queue_id, generation, scope=scope, user_id=user_id)
 
 
@@ -100,6 +102,7 @@ def _add(transaction: Transaction, organisation_id: str, user_id: str | None, pa
         )
     )
     journal.append_everywhere(transaction, JournalKind.QUEUE, queue_id)
+    note_queues(transaction, queue_id)
     if user_id is not None:  # that of an organisation comes with it, and so does its event
         path = transaction.scalar(select(organisation.c.path).where(organisation.c.id == organisation_id))
         publish(transaction, QUEUE, queue_id, 1, scope=path, user_id=user_id)

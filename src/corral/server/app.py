@@ -28,6 +28,7 @@ from corral.control.sweep import sweep_loop
 from corral.control.zone_metrics import Counted
 from corral.events.feed import EventFeed
 from corral.events.routes import router as events_router
+from corral.history.routes import router as history_router
 from corral.hosts.content import RemoteContent
 from corral.hosts.credentials import HostCredentials
 from corral.hosts.link import HostService
@@ -190,7 +191,9 @@ def create_app(parts: Parts) -> FastAPI:
     app.state.counted = Counted()
     app.state.log_places, app.state.masker = log_places(), Masker()
     app.state.session_places, app.state.connection_places = session_places(), connection_places()
-    keeping = Keeping(settings.ended_work_days, settings.deleted_work_days)
+    keeping = Keeping(
+        settings.ended_work_days, settings.deleted_work_days, history_days=settings.history_days
+    )
     flushes: list[Callable[[], Awaitable[object]]] = [partial(access.seen.flush, database)]
     if database.kind == "postgresql":  # with SQLite there are no other hosts
         flushes.append(partial(database.write, note_seen, host.id))
@@ -275,6 +278,7 @@ def _routes() -> list[BaseRoute]:
         secrets_router,
         audit_router,
         usage_router,
+        history_router,
         samples_router,
         metrics_router,
         events_router,

@@ -5,6 +5,7 @@ import corral.audit.tables
 import corral.control.tables
 import corral.engines.simulated_zone.tables
 import corral.events.tables
+import corral.history.tables
 import corral.hosts.tables
 import corral.identity.tables
 import corral.inputs.tables

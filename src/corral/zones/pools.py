@@ -15,6 +15,7 @@ from corral.events.record import publish
 from corral.identity.lookups import root_of
 from corral.store.database import AnyRow, Transaction
 from corral.zones import journal
+from corral.zones.history import note_pools
 from corral.zones.journal import JournalKind
 from corral.zones.models import Capacity, NewPool, Pool, PoolChange, Pools
 from corral.zones.pool_hooks import PoolHook
@@ -121,6 +122,7 @@ def change_pool(
     )
     _sort_nodes(transaction, before.zone_id)
     journal.append(transaction, before.zone_id, JournalKind.POOL, pool_id)
+    note_pools(transaction, pool_id)
     after = get_pool(transaction, pool_id)
     told = {name: stored[name] for name in wanted}
     record(transaction, caller, "pool.change", _subject(transaction, after), before=told, after=wanted)
@@ -153,6 +155,7 @@ def delete_pool(
         hook.delete(transaction, pool_id)
     transaction.run(delete(pool).where(pool.c.id == pool_id))
     journal.append(transaction, gone.zone_id, JournalKind.POOL, pool_id)
+    note_pools(transaction, pool_id)
     told = {"name": gone.name, "labels": gone.labels}
     record(transaction, caller, "pool.delete", _subject(transaction, gone), before=told)
     publish(transaction, POOL, pool_id, gone.generation + 1)

@@ -16,6 +16,7 @@ from corral.events.record import Change, publish_all
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import JsonObject, any_of
 from corral.zones import journal
+from corral.zones.history import note_nodes, note_pools
 from corral.zones.journal import JournalKind
 from corral.zones.rules import DeviceHealth, PoolLabels, pool_of
 from corral.zones.tables import device, node, pool, zone
@@ -51,6 +52,7 @@ def add_pool(transaction: Transaction, zone_id: str, name: str, **values: Any) -
         )
     )
     journal.append(transaction, zone_id, JournalKind.POOL, pool_id)
+    note_pools(transaction, pool_id)
     return pool_id
 
 
@@ -117,6 +119,7 @@ def nodes_changed(transaction: Transaction, zone_id: str, *node_ids: str) -> Non
     if not node_ids:
         return
     journal.append(transaction, zone_id, JournalKind.NODE, *node_ids)
+    note_nodes(transaction, node_ids)
     ids = {"ids": json.dumps(node_ids)}
     these = any_of(node.c.id, "ids")
     transaction.run(update(node).where(these).values(revision=node.c.revision + 1), ids)

@@ -122,3 +122,18 @@ zone_journal = Table(
     Index("ix_zone_journal_zone", "zone_id", "sequence"),
     sqlite_autoincrement=True,
 )
+
+cluster_history = Table(
+    "cluster_history",
+    metadata,
+    Column("sequence", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True, autoincrement=True),
+    Column("at", Instant, nullable=False, index=True),
+    Column("kind", String(10), nullable=False),
+    Column("object_id", identifier(), nullable=False),
+    Column("before", json_value(), comment="null: it was not there, or not recorded yet"),
+    Column("after", json_value(), comment="null: it is gone"),
+    Index("ix_cluster_history_object", "object_id", "sequence"),
+    CheckConstraint("kind IN ('node', 'pool', 'queue')", name="kind"),
+    sqlite_autoincrement=True,
+    comment="nodes, pools and what queues are entitled to, as values, at every change",
+)

@@ -22,6 +22,7 @@ from corral.store.database import AnyRow, Transaction
 from corral.store.leadership import current_time, leadership
 from corral.store.schema import JsonObject
 from corral.zones import models
+from corral.zones.history import note_nodes
 from corral.zones.rules import ZoneKind, ZoneState
 from corral.zones.service import DEFAULT_POOL, add_pool
 from corral.zones.tables import NAME_LENGTH, node, pool, zone
@@ -121,6 +122,8 @@ def remove_zone(transaction: Transaction, caller: Caller, zone_id: str, work_in:
     values = {"removed_at": transaction.now, "name": name, "generation": zone.c.generation + 1}
     transaction.run(update(zone).where(zone.c.id == zone_id).values(**values))
     transaction.run(update(node).where(node.c.zone_id == zone_id).values(state="lost"))
+    nodes = transaction.rows(select(node.c.id).where(node.c.zone_id == zone_id))
+    note_nodes(transaction, [node_id for (node_id,) in nodes])
     simulation.delete_zone(transaction, zone_id)
     transaction.run(delete(leadership).where(leadership.c.name.like(f"%/{zone_id}")))
     subject = _subject(transaction, zone_id, found.name)

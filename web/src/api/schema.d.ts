@@ -196,6 +196,66 @@ export interface paths {
         patch: operations["change_flavor"];
         trace?: never;
     };
+    "/api/v1/history/arrivals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read arrivals and run times
+         * @description Your own work always; that of others in organisations on which you have `usage.read`.
+         */
+        get: operations["read_arrivals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/history/cluster": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read changes of nodes, pools and quotas
+         * @description As values, before and after.
+         */
+        get: operations["read_cluster_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/history/queues": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read shares of queues over time
+         * @description Guarantee, fair share, allocated, wanted, lent and borrowed. A row holds until the next one.
+         */
+        get: operations["read_queue_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/hosts": {
         parameters: {
             query?: never;
@@ -1953,6 +2013,86 @@ export interface components {
          * @enum {string}
          */
         Arrangement: "packing" | "spreading";
+        /**
+         * Arrival
+         * @description A workload: when it came, what it asked for, and how long it ran.
+         */
+        Arrival: {
+            /** Attempts */
+            attempts: number;
+            /** Ended At */
+            ended_at: string | null;
+            /**
+             * Flavor
+             * @description Its name; empty for numbers.
+             */
+            flavor: string;
+            /**
+             * Kind
+             * @example training
+             */
+            kind: string;
+            /** Organisation Id */
+            organisation_id: string;
+            /** Preemptible */
+            preemptible: boolean;
+            /** Priority */
+            priority: number;
+            /** Queue Id */
+            queue_id: string;
+            /** Replicas */
+            replicas: number;
+            /**
+             * Request
+             * @description What one replica asked for.
+             */
+            request: {
+                [key: string]: unknown;
+            };
+            /**
+             * Run Us
+             * @description Microseconds of its closed attempts.
+             * @example 3600000000
+             */
+            run_us: number;
+            /**
+             * Started At
+             * @description Its first attempt.
+             */
+            started_at: string | null;
+            /**
+             * State
+             * @description That it is in, or ended in.
+             * @example succeeded
+             */
+            state: string;
+            /**
+             * Submitted At
+             * Format: date-time
+             */
+            submitted_at: string;
+            /** Time Limit Seconds */
+            time_limit_seconds: number | null;
+            /** User Id */
+            user_id: string;
+            /** Workload Id */
+            workload_id: string;
+            /** Zone Id */
+            zone_id: string;
+        };
+        /** Arrivals */
+        Arrivals: {
+            /**
+             * Items
+             * @description In the order in which they were submitted.
+             */
+            items: components["schemas"]["Arrival"][];
+            /**
+             * Next After
+             * @description Give it as `after` to read on; null: that was all.
+             */
+            next_after: string | null;
+        };
         /** AttemptView */
         AttemptView: {
             /** Closed At */
@@ -2167,6 +2307,55 @@ export interface components {
              * @enum {string}
              */
             key: "password" | "organisation" | "people" | "second_administrator" | "mail";
+        };
+        /**
+         * ClusterChange
+         * @description A node, a pool or what a queue is entitled to, before and after a change.
+         */
+        ClusterChange: {
+            /**
+             * After
+             * @description null: it is gone.
+             */
+            after: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Before
+             * @description null: it was not there, or not recorded yet.
+             */
+            before: {
+                [key: string]: unknown;
+            } | null;
+            kind: components["schemas"]["HistoryKind"];
+            /** Object Id */
+            object_id: string;
+            /**
+             * Sequence
+             * @example 12
+             */
+            sequence: number;
+        };
+        /** ClusterHistory */
+        ClusterHistory: {
+            /**
+             * Items
+             * @description In order of their sequence.
+             */
+            items: components["schemas"]["ClusterChange"][];
+            /** More */
+            more: boolean;
+            /**
+             * Next After
+             * @description Give it as `after` to read on, now or later.
+             * @example 12
+             */
+            next_after: number;
         };
         /** CreatedInvitation */
         CreatedInvitation: {
@@ -2607,6 +2796,11 @@ export interface components {
              */
             sentence: string;
         };
+        /**
+         * HistoryKind
+         * @enum {string}
+         */
+        HistoryKind: "node" | "pool" | "queue";
         /**
          * Host
          * @description A machine on which a Corral of this database runs.
@@ -4083,6 +4277,22 @@ export interface components {
             /** Wanted */
             wanted: number;
         };
+        /** QueueHistory */
+        QueueHistory: {
+            /**
+             * Items
+             * @description In order of their sequence.
+             */
+            items: components["schemas"]["QueueShare"][];
+            /** More */
+            more: boolean;
+            /**
+             * Next After
+             * @description Give it as `after` to read on, now or later.
+             * @example 12
+             */
+            next_after: number;
+        };
         /** QueuePerson */
         QueuePerson: {
             /** Display Name */
@@ -4169,6 +4379,64 @@ export interface components {
             pools: components["schemas"]["QueuePool"][];
             /** Warnings */
             warnings: components["schemas"]["QueueWarning"][];
+        };
+        /**
+         * QueueShare
+         * @description A queue's share of one resource of a pool, from `at` on until the next one.
+         */
+        QueueShare: {
+            /**
+             * Allocated
+             * @description To its work and all below it.
+             * @example 7000
+             */
+            allocated: number;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Borrowed
+             * @description What it holds beyond its guarantee.
+             * @example 0
+             */
+            borrowed: number;
+            /**
+             * Fair Share
+             * @example 6000
+             */
+            fair_share: number;
+            /**
+             * Guarantee
+             * @description As the scheduler has it.
+             * @example 8000
+             */
+            guarantee: number;
+            /**
+             * Lent
+             * @description Of its guarantee, to siblings that hold more than theirs.
+             * @example 0
+             */
+            lent: number;
+            /** Pool Id */
+            pool_id: string;
+            /** Queue Id */
+            queue_id: string;
+            resource: components["schemas"]["Resource"];
+            /**
+             * Sequence
+             * @example 12
+             */
+            sequence: number;
+            /**
+             * Wanted
+             * @description What that waits for.
+             * @example 2000
+             */
+            wanted: number;
+            /** Zone Id */
+            zone_id: string;
         };
         /**
          * QueueWarning
@@ -7072,6 +7340,263 @@ export interface operations {
             };
             /** @description Too many tries. */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_arrivals: {
+        parameters: {
+            query?: {
+                /** @description Id of the last workload that was read. */
+                after?: string | null;
+                /** @description How many items at most. */
+                limit?: number;
+                /** @description From this moment on. */
+                since?: string | null;
+                /** @description Before this moment. */
+                until?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Arrivals"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_cluster_history: {
+        parameters: {
+            query?: {
+                /** @description `next_after` of the last answer. */
+                after?: number;
+                /** @description node, pool or queue. */
+                kind?: components["schemas"]["HistoryKind"] | null;
+                /** @description How many items at most. */
+                limit?: number;
+                /** @description Id of a node, pool or queue. */
+                object?: string | null;
+                /** @description From this moment on. */
+                since?: string | null;
+                /** @description Before this moment. */
+                until?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterHistory"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database does not answer. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_queue_history: {
+        parameters: {
+            query?: {
+                /** @description `next_after` of the last answer. */
+                after?: number;
+                /** @description How many items at most. */
+                limit?: number;
+                /** @description Id of a pool. */
+                pool?: string | null;
+                /** @description Id of a queue. */
+                queue?: string | null;
+                /** @description From this moment on. */
+                since?: string | null;
+                /** @description Before this moment. */
+                until?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueHistory"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The input is not valid. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -60,6 +60,15 @@ class Kept(Group):
         le=3650,
     )
 
+    history_days: WholeNumber = setting(
+        0,
+        "Shares of queues, changes of the cluster and arrivals are kept for this many days; 0 keeps them as "
+        "long as the usage ledger, which is never deleted.",
+        "a whole number from 0 to 36500",
+        ge=0,
+        le=36500,
+    )
+
     @model_validator(mode="after")
     def _coarser_is_longer(self) -> Self:
         if self.samples_minute_days * 24 <= self.samples_raw_hours:

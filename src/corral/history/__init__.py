@@ -1,0 +1,1 @@
+"""What happened, recorded for what-if, reports and balances: shares of queues, arrivals and run times."""
