@@ -23,14 +23,16 @@ from corral.engines.simulated import Program, SimulatedEngine
 from corral.identity.bootstrap import super_administrator
 from corral.identity.lookups import authorities_of
 from corral.inputs.secrets import SecretBox
+from corral.kinds.plug import KindContext, open_kinds
+from corral.kinds.submission import submit_here
+from corral.server.kinds import KINDS
 from corral.store import leadership
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring
 from corral.store.leadership import Leadership
 from corral.store.migrate import upgrade
-from corral.training import service as training
+from corral.training.service import SUBMISSION
 from corral.training.spec import TrainingSpec
-from corral.training.tasks import TrainingKind
 from corral.workloads import service
 from corral.workloads.models import Acted, Action
 from corral.workloads.zone_choice import ChoiceReason, ZoneChoice
@@ -73,7 +75,8 @@ class Desk:
         now = int(clock().timestamp() * SECOND_US)
         engine = SimulatedEngine([ROOM], lambda _: Program(1, 0, 0), now=now, ticks_per_second=SECOND_US)
         box = SecretBox(Keyring.open(folder / "keyring"))
-        kinds = {"training": TrainingKind(box)}
+        context = KindContext(box, folder)
+        kinds = open_kinds(KINDS, context)
         desk = cls(database, clock, Zone(database, zone_id, engine, kinds, make_planner=PlannerHere), engine)
         for name in (RECONCILE, "schedule"):
             full = f"{name}/{zone_id}"
@@ -90,7 +93,7 @@ class Desk:
         spec = TrainingSpec.model_validate({"name": name, "command": ["true"], "resources": resources})
         assert self.caller is not None
         assert self.chosen is not None
-        return (await self.database.write(training.submit, self.caller, spec, self.chosen)).id
+        return (await self.database.write(submit_here, self.caller, SUBMISSION, spec, self.chosen)).id
 
     async def act(self, action: Action, ids: list[str]) -> Acted:
         assert self.caller is not None

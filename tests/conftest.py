@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from corral.accelerators.machine import Machine
     from corral.identity.passwords import Passwords
+    from corral.kinds.plug import Kind
     from corral.server.settings import Settings
     from corral.store.database import Database
     from tests.apps import ApiClient
@@ -209,8 +210,21 @@ def machine() -> "Machine":
 
 
 @pytest.fixture
+def kinds() -> "tuple[Kind, ...]":
+    """The kinds of work that the application has."""
+    from corral.server.kinds import KINDS
+
+    return KINDS
+
+
+@pytest.fixture
 async def app(
-    settings: "Settings", database: "Database", passwords: "Passwords", machine: "Machine", tmp_path: Path
+    settings: "Settings",
+    database: "Database",
+    passwords: "Passwords",
+    machine: "Machine",
+    kinds: "tuple[Kind, ...]",
+    tmp_path: Path,
 ) -> "AsyncIterator[FastAPI]":
     """The application, started, with the first administrator in its database."""
     from corral.server.app import Parts, create_app
@@ -218,7 +232,7 @@ async def app(
     from tests.apps import started
 
     keyring = Keyring.open(tmp_path / "keyring")
-    made = create_app(Parts(settings, database, keyring, machine, passwords))
+    made = create_app(Parts(settings, database, keyring, machine, passwords, kinds=kinds))
     async with started(made):
         yield made
 

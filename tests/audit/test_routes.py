@@ -12,14 +12,17 @@ import httpx2
 import pytest
 from fastapi import FastAPI, Request
 
-from corral.api.callers import Caller, Origin
+from corral.api.callers import ApiContext, Caller, Origin
+from corral.api.parts import provide
 from corral.api.problems import install_problem_handlers
 from corral.audit.actions import ACTIONS
+from corral.audit.context import AuditContext
 from corral.audit.record import Subject, record
 from corral.audit.routes import router
 from corral.core.ids import Kind
 from corral.core.permissions import Permission
 from corral.store.database import Database
+from corral.store.keyring import Keyring
 from tests.audit.factories import Happening, Tree, create_caller, create_id, create_path, last_id, record_all
 
 ROOT = create_path()
@@ -35,10 +38,12 @@ class Api:
         app = FastAPI()
         app.include_router(router)
         install_problem_handlers(app)
-        app.state.database = database
-        app.state.stopping = asyncio.Event()
-        app.state.find_organisation_path = Tree(ROOT, LAB, OTHER).find_path
-        app.state.authenticator = self._authenticate
+        keyring = Keyring([bytes(32)])
+        provide(
+            app,
+            ApiContext(database, keyring, self._authenticate, asyncio.Event()),
+            AuditContext(Tree(ROOT, LAB, OTHER).find_path),
+        )
 
         @app.middleware("http")
         async def note_origin(request: Request, call_next: Any) -> Any:

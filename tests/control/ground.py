@@ -1,13 +1,16 @@
 """A zone with a simulated engine under the test's own clock, whose loops take their turns when told to."""
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 
+from corral.api.parts import part, provide
 from corral.control.planner import Planner, PlannerGoneError, PlannerRefusedError
+from corral.control.registry import ZoneRegistry
 from corral.control.term import Term
 from corral.control.timing import SystemTiming
 from corral.control.zone import Zone
@@ -20,6 +23,7 @@ from corral.scheduling.live.live_planner import LivePlanner, Load, Question
 from corral.store import leadership
 from corral.store.leadership import Leadership
 from corral.usage.clock import ReadClock
+from corral.workloads.context import WorkloadContext
 from corral.workloads.verdicts import Prober
 from corral.zones.zones import RECONCILE
 from tests.apps import ApiClient
@@ -94,7 +98,7 @@ class Ground:
             clock=lambda: self.now / SECOND,
             read_time=read_time,
         )
-        self.campus.app.state.zones = OneZone(self.zone, self.engine)
+        use_zone(self.campus.app, OneZone(self.zone, self.engine))
         await self.take_over()
 
     async def reconcile(self) -> None:
@@ -158,6 +162,11 @@ class OneZone:
         return self.prober_here
 
 
+def use_zone(app: FastAPI, zones: OneZone) -> None:
+    """Routes ask this zone from now on."""
+    provide(app, replace(part(app, WorkloadContext), zones=zones))
+
+
 @pytest.fixture
 async def ground(campus: Campus) -> AsyncIterator[Ground]:
     programs: dict[str, Program] = {}
@@ -172,7 +181,7 @@ async def ground(campus: Campus) -> AsyncIterator[Ground]:
     now = int(campus.clock().timestamp() * SECOND)
     engine = SimulatedEngine([MACHINE], program_of, now=now, ticks_per_second=SECOND)
     zone_id = (await campus.database.read(this_machine)).id
-    kinds = campus.app.state.zones.equipment.kinds
+    kinds = part(campus.app, ZoneRegistry).equipment.kinds
     zone = Zone(
         campus.database,
         zone_id,
@@ -182,7 +191,7 @@ async def ground(campus: Campus) -> AsyncIterator[Ground]:
         clock=lambda: made_ground.now / SECOND,
     )
     made_ground = Ground(campus, engine, zone, programs, now, kinds, started=starts)
-    campus.app.state.zones = OneZone(zone, engine)
+    use_zone(campus.app, OneZone(zone, engine))
     await made_ground.take_over()
     yield made_ground
     await made_ground.zone.reconciler.close()

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import select
 
+from corral.api.parts import part
 from corral.control.reports import keep_reports
 from corral.control.term import Term
 from corral.control.timing import SystemTiming
@@ -13,6 +14,7 @@ from corral.core.bounds import PersonBounds
 from corral.engines.reports import Message, MessageKind
 from corral.store import leadership
 from corral.usage.clock import microseconds_of
+from corral.usage.context import UsageContext
 from corral.usage.metrics.service import curves
 from corral.usage.samples.points import Metric, Point, SeriesKey
 from corral.usage.soundness import find_faults
@@ -60,7 +62,7 @@ async def test_prometheus_sees_what_pools_have_and_what_work_waits(ground: Groun
 
 
 async def test_prometheus_sees_the_last_samples_of_nodes_and_devices_only(campus: Campus) -> None:
-    samples = campus.app.state.usage.samples
+    samples = part(campus.app, UsageContext).samples
     now = int(campus.clock().timestamp())
     await samples.store(
         [

@@ -19,7 +19,7 @@ from corral.workloads.tables import allocation
 from corral.zones import journal
 from corral.zones.tables import node, pool
 from tests.campus import made, refused
-from tests.control.ground import Ground, OneZone, PlannerHere
+from tests.control.ground import Ground, OneZone, PlannerHere, use_zone
 
 
 async def test_work_runs_where_it_was_placed_and_ends(ground: Ground) -> None:
@@ -405,7 +405,7 @@ async def test_work_without_isolation_is_refused_once_somebody_else_has_an_accou
     ground.zone = Zone(
         database, zone.id, ground.engine, ground.kinds, only_one_person=True, make_planner=lambda: here
     )
-    ground.campus.app.state.zones = OneZone(ground.zone, ground.engine)
+    use_zone(ground.campus.app, OneZone(ground.zone, ground.engine))
     alone = await ground.submit(ground.campus.admin, "alone")
     await ground.settle()
     assert await ground.state(alone) == "starting"

@@ -9,12 +9,14 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 
-from corral.api.callers import Authority, Caller, Origin
+from corral.api.callers import ApiContext, Authority, Caller, Origin
+from corral.api.parts import provide
 from corral.api.problems import install_problem_handlers
 from corral.core.permissions import Permission
 from corral.core.refusals import Unauthenticated
 from corral.events.feed import EventFeed
 from corral.events.routes import router
+from corral.store.keyring import Keyring
 
 ROOT = "/o-root/"
 LAB = "/o-root/o-lab/"
@@ -45,9 +47,8 @@ def make_app(feed: EventFeed, door: Door) -> FastAPI:
     app = FastAPI()
     install_problem_handlers(app)
     app.include_router(router, prefix="/api/v1")
-    app.state.event_feed = feed
-    app.state.database, app.state.stopping = feed._database, feed._stopping
-    app.state.authenticator = door
+    keyring = Keyring([bytes(32)])
+    provide(app, feed, ApiContext(feed._database, keyring, door, feed._stopping))
     return app
 
 

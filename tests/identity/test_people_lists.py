@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from corral.identity.access import Access
+from corral.api.parts import part
+from corral.identity.context import Identity
 from tests.apps import ApiClient
 from tests.campus import ADMINISTRATOR, Campus, made, refused
 
@@ -61,7 +62,7 @@ async def test_search_finds_parts_in_any_case_and_any_script(campus: Campus) -> 
 async def test_pages_in_every_order_show_everyone_once(campus: Campus) -> None:
     for name in ("dan", "bob", "ann", "cat", "eve"):
         await campus.person(name, display_name="Same" if name in {"bob", "cat"} else name[::-1])
-    access: Access = campus.app.state.authenticator
+    access = part(campus.app, Identity).access
     for name in ("cat", "ann"):
         made(await (await campus.sign_in(name)).get("/me"))
         await access.seen.flush(campus.database)

@@ -1,13 +1,14 @@
 """Sessions: how they end, who sees them, when they were last used."""
 
+from corral.api.parts import part
 from corral.identity.access import Access
+from corral.identity.context import Identity
 from tests.apps import ApiClient
 from tests.campus import PASSWORD, Campus, made, refused
 
 
 def access(campus: Campus) -> Access:
-    found: Access = campus.app.state.authenticator
-    return found
+    return part(campus.app, Identity).access
 
 
 async def test_session_ends_after_its_hours_however_much_it_is_used(campus: Campus) -> None:

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 from sqlalchemy import select
 
-from corral.identity.access import Access
+from corral.api.parts import part
+from corral.identity.context import Identity
 from corral.identity.tables import token
 from corral.store.database import Transaction
 from tests.campus import ADMINISTRATOR, PASSWORD, Campus, made, refused
@@ -109,7 +110,7 @@ async def test_last_use_is_written_down(campus: Campus) -> None:
     program = await campus.token(campus.admin)
     assert made(await campus.admin.get("/me/tokens"))["items"][0]["last_used_at"] is None
     made(await program.get("/me"))
-    access: Access = campus.app.state.authenticator
+    access = part(campus.app, Identity).access
     await access.seen.flush(campus.database)
     assert made(await campus.admin.get("/me/tokens"))["items"][0]["last_used_at"] is not None
 

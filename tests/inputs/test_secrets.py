@@ -7,6 +7,8 @@ from typing import Any
 
 from sqlalchemy import select
 
+from corral.api.parts import part
+from corral.inputs.context import Inputs
 from corral.inputs.secrets import SecretBox, forget_withdrawn
 from corral.inputs.tables import secret
 from corral.store.database import Transaction
@@ -76,7 +78,7 @@ async def test_work_is_given_the_value_and_nothing_else_knows_it(ground: Ground)
 
 async def test_output_is_masked_also_after_the_secret_was_changed_or_deleted(ground: Ground) -> None:
     admin, database = ground.campus.admin, ground.campus.database
-    box: SecretBox = ground.campus.app.state.secret_box
+    box = part(ground.campus.app, Inputs).secrets
     key_file = "-----BEGIN KEY-----\nabcdefghijkl\nab\n-----END KEY-----"
     await put(admin, "key", key_file)
     await put(admin, "short", "42")

@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from corral.api.parts import part
 from corral.core.bounds import PersonBounds
 from corral.core.refusals import Malformed
 from corral.engines.archives.asking import check
 from corral.engines.archives.limits import Archive, Contents, Form, Limits
 from corral.engines.contents import Content, ContentMissing
 from corral.inputs import upload_files, uploads
+from corral.inputs.context import Inputs
 from corral.inputs.tables import upload
 from corral.inputs.upload_files import UploadFiles
 from corral.inputs.uploads import forget_unused, known_contents
@@ -84,7 +86,7 @@ async def test_upload_has_a_bound_of_its_own(campus: Campus, settings: Settings)
         for _ in range(20):
             yield bytes(1024 * 1024)
 
-    campus.app.state.upload_files.most_bytes = 5 * 1024 * 1024
+    part(campus.app, Inputs).uploads.most_bytes = 5 * 1024 * 1024
     refused(await send(campus.admin, endless()), 413, "too-large")
     headers = {"Content-Length": str(10**10), "Content-Type": TAR}
     answer = await campus.admin.request("POST", "/uploads", content=b"x", headers=headers)
@@ -120,7 +122,7 @@ async def test_upload_from_before_types_were_declared_keeps_its_form(
         await database.write(lambda transaction: transaction.run(update(upload).values(form=None)))
         found = await database.read(uploads.content_of, sent["id"])
         place = settings.home / "uploads" / sent["sha256"]
-        assert ground.campus.app.state.upload_files.find(found) == Archive(place, form)
+        assert part(ground.campus.app, Inputs).uploads.find(found) == Archive(place, form)
 
 
 async def test_bombs_of_one_person_do_not_hold_up_others(campus: Campus) -> None:
@@ -173,7 +175,7 @@ async def test_silent_sender_is_not_waited_for(campus: Campus, monkeypatch: pyte
         await asyncio.Event().wait()
         yield b"never"
 
-    files: UploadFiles = campus.app.state.upload_files
+    files = part(campus.app, Inputs).uploads
     with pytest.raises(Malformed, match="Nothing of the upload came"):
         await files.receive("someone", Form.TAR, silent())
 
@@ -233,7 +235,7 @@ async def test_upload_that_no_work_has_is_kept_for_a_day_after_its_last_use(camp
 
 async def test_content_that_is_about_to_go_or_lost_its_file_is_sent_again(campus: Campus) -> None:
     owner = await campus.token(campus.admin)
-    files: UploadFiles = campus.app.state.upload_files
+    files = part(campus.app, Inputs).uploads
     sent = made(await send(owner))
 
     async def known() -> list[str]:
@@ -250,7 +252,7 @@ async def test_content_that_is_about_to_go_or_lost_its_file_is_sent_again(campus
 
 
 async def test_files_are_swept_when_no_row_speaks_of_them(campus: Campus, settings: Settings) -> None:
-    files: UploadFiles = campus.app.state.upload_files
+    files = part(campus.app, Inputs).uploads
     kept = made(await send(campus.admin))["sha256"]
     gone = made(await send(campus.admin, tar_of(entry("b"))))
     young = made(await send(campus.admin, tar_of(entry("c"))))

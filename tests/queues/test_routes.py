@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from corral.api.parts import provide
 from corral.core.resources import Amount, Resource
 from corral.queues import snapshot
+from corral.queues.context import QueueContext
 from corral.queues.service import ensure_queue
 from corral.queues.use import Use
 from corral.zones import journal
@@ -200,7 +202,7 @@ async def test_what_work_holds_and_waits_for_is_added_up_along_the_tree(campus: 
     lab = await campus.organisation("Lab")
     mine = await campus.database.write(ensure_queue, lab, await campus.person("mei", lab))
     use = Use(Amount(2000, 8000, 1024), Amount(1000))
-    campus.app.state.use_of_queues = lambda _: {(mine, here.pool): use}
+    provide(campus.app, QueueContext(lambda _: {(mine, here.pool): use}))
     for name in ("Mei", "Lab", "Corral"):
         quotas = {one["resource"]: one for one in (await here.queue(name))["quotas"]}
         assert (quotas["gpu_milli"]["used"], quotas["gpu_milli"]["wanted"]) == (2000, 1000)
@@ -217,7 +219,7 @@ async def test_fair_shares_are_the_schedulers_and_a_change_says_whose_it_moves(c
         (places["Lab"], here.pool): Use(Amount(6000)),
         (places["Group"], here.pool): Use(Amount(2000), Amount(8000)),
     }
-    campus.app.state.use_of_queues = lambda _: use
+    provide(campus.app, QueueContext(lambda _: use))
 
     async def fair(name: str) -> int:
         quotas = (await here.queue(name))["quotas"]

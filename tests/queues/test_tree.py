@@ -5,9 +5,11 @@ from collections.abc import Mapping
 
 from sqlalchemy import insert, select
 
+from corral.api.parts import part, provide
 from corral.core.queues import Queue, QueuePolicy, Quota
 from corral.core.resources import RESOURCES, Resource
 from corral.core.workloads import Replica, ReplicaGroup, Request, Workload
+from corral.identity.context import Identity
 from corral.queues import snapshot
 from corral.queues.service import ensure_queue, find_queue
 from corral.queues.tables import queue, queue_quota
@@ -142,10 +144,8 @@ async def test_what_is_still_in_its_queues_keeps_an_organisation(campus: Campus)
         def deleted(self, transaction: Transaction, node: object) -> None: ...
 
     science = await campus.organisation("Science")
-    state = campus.app.state
-    state.identity = dataclasses.replace(
-        state.identity, organisation_hooks=(*state.identity.organisation_hooks, Work())
-    )
+    here = part(campus.app, Identity)
+    provide(campus.app, dataclasses.replace(here, organisation_hooks=(*here.organisation_hooks, Work())))
     problem = refused(await campus.admin.delete(f"/organisations/{science}", match="*"), 409, "conflict")
     assert "3 workloads" in problem["detail"]
     assert await campus.database.read(find_queue, science) is not None

@@ -1,14 +1,19 @@
 """Alive, ready, counted."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
 
+from corral.api.callers import ApiContext
+from corral.api.parts import part, provide
 from corral.control.loop import Done, Loop
 from corral.control.pace import Pace
+from corral.control.registry import ZoneRegistry
 from corral.control.term import Term
+from corral.server.app import Loops
 from corral.server.readiness import Readiness
 from corral.store.database import Database
 from tests.apps import ApiClient
@@ -28,12 +33,13 @@ async def test_without_its_database_it_is_alive_but_not_ready(
 ) -> None:
     """Nobody listens on port 1: the same as a database server that is down."""
     away = Database("postgresql+asyncpg://nobody@127.0.0.1:1/none")
-    real, app.state.database = app.state.database, away
+    here = part(app, ApiContext)
+    provide(app, replace(here, database=away))
     try:
         answer = await visitor.get(path)
         made(await visitor.get("//healthz"))
     finally:
-        app.state.database = real
+        provide(app, here)
         await away.close()
     problem = refused(answer, 503, "unavailable")
     assert answer.headers["retry-after"] == "5"
@@ -46,9 +52,15 @@ async def test_not_ready_names_the_loop_that_fails_and_since_when(app: FastAPI, 
         raise OSError(28, "No space left on device", "/srv/secret")
 
     loop = Loop(
-        "broken", app.state.database, turn, 60, exclusive=False, pace=Pace(60, first_delay_seconds=0.01)
+        "broken",
+        part(app, ApiContext).database,
+        turn,
+        60,
+        exclusive=False,
+        pace=Pace(60, first_delay_seconds=0.01),
     )
-    app.state.readiness = Readiness(app.state.readiness.home, [*app.state.loops, loop], app.state.zones)
+    loops = [*part(app, Loops).all, loop]
+    provide(app, Readiness(part(app, Readiness).home, loops, part(app, ZoneRegistry)))
     task = asyncio.create_task(loop.run())
     try:
         async with asyncio.timeout(20):
@@ -68,7 +80,7 @@ async def test_not_ready_names_the_loop_that_fails_and_since_when(app: FastAPI, 
 async def test_not_ready_while_the_data_directory_cannot_be_written(
     app: FastAPI, visitor: ApiClient, tmp_path: Path
 ) -> None:
-    app.state.readiness = Readiness(tmp_path / "gone", [], app.state.zones)
+    provide(app, Readiness(tmp_path / "gone", [], part(app, ZoneRegistry)))
     problem = refused(await visitor.get("//readyz"), 503, "unavailable")
     assert [error["field"] for error in problem["errors"]] == ["data directory"]
     assert "The data directory cannot be written: No such file or directory." in problem["detail"]

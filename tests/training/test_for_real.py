@@ -15,7 +15,8 @@ from corral.engines.archives.limits import Form
 from corral.engines.contents import Content
 from corral.engines.interface import Ending, RunPhase, Start
 from corral.engines.tasks import Task
-from corral.runtimes.builds import RuntimeKind, RuntimeSpec
+from corral.runtimes import builds
+from corral.runtimes.builds import RuntimeSpec
 from corral.training.documents import TrainingDocument
 from corral.training.spec import TrainingSpec
 from corral.training.tasks import command_line, environment, own_environment
@@ -118,7 +119,8 @@ async def build(local: LocalPlace, given: Path, requirement: str) -> str:
         pack(given, file)
     document = stored(RuntimeSpec.of("demo", 1, [requirement], None))
     row = SimpleNamespace(id="build", name="runtime demo:1", user_id="someone", stored=document)
-    task = RuntimeKind().tasks(None, row, [SimpleNamespace(number=0)])[0]  # type: ignore[arg-type, list-item]
+    context = SimpleNamespace(package_index="")
+    task = builds.tasks(context, None, row, [SimpleNamespace(number=0)])[0]  # type: ignore[arg-type, list-item]
     task = replace(task, upload=local.contents.put(archive, Form.GZIP))
     await local.engine.start([Start("build-1-0", "build", "build-0", 1, local.node, (), task)])
     built = await local.reach("build-1-0", RunPhase.ENDED)

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select
 
 from corral.api.callers import Caller
+from corral.api.parts import part, provide
 from corral.core.refusals import NotFound
 from corral.core.runs import RunId
 from corral.store.database import Database, Transaction
+from corral.usage.context import UsageContext
 from corral.usage.metrics.rules import MOST_NAMES, MOST_POINTS, Report, every_after, take
 from corral.usage.metrics.service import Curve, curves, forget, read_until, record
 from corral.usage.metrics.tables import metric_point, metric_run, metric_series
@@ -203,7 +205,7 @@ def one_workload(app: FastAPI) -> None:
         if (workload_id, caller.name) != (WORKLOAD, "mei"):
             raise NotFound("There is no such workload.", "Look again.")
 
-    app.state.usage = replace(app.state.usage, see_workload=see)
+    provide(app, replace(part(app, UsageContext), see_workload=see))
 
 
 async def test_curves_are_for_those_who_may_see_the_work(campus: Campus, one_workload: None) -> None:

@@ -8,6 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from corral.api.callers import Caller
+from corral.api.parts import part, provide
 from corral.core.refusals import NotFound
 from corral.store.database import Transaction
 from corral.usage.context import UsageContext
@@ -26,8 +27,8 @@ def usage(app: FastAPI) -> UsageContext:
         if (workload_id, caller.name) != (WORKLOAD, "mei"):
             raise NotFound("There is no such workload.", "Look again.")
 
-    app.state.usage = replace(app.state.usage, see_workload=see)
-    context: UsageContext = app.state.usage
+    context = replace(part(app, UsageContext), see_workload=see)
+    provide(app, context)
     return context
 
 

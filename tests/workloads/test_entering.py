@@ -5,6 +5,7 @@ import json
 import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -13,13 +14,16 @@ import pytest
 from fastapi import FastAPI
 
 from corral.api import sockets
+from corral.api.callers import ApiContext
+from corral.api.parts import part, provide
 from corral.core.concurrency import ConcurrencyLimit
 from corral.core.refusals import Conflict
 from corral.engines.sessions import Terminal
 from corral.engines.simulated import Program
+from corral.workloads.context import WorkloadContext
 from tests.apps import ORIGIN, ApiClient
 from tests.campus import made
-from tests.control.ground import Ground, OneZone
+from tests.control.ground import Ground, OneZone, use_zone
 
 pytestmark = pytest.mark.sqlite
 
@@ -153,7 +157,7 @@ async def place(ground: Ground) -> AsyncIterator[SimpleNamespace]:
     """Ana's work runs; she has a browser and a token."""
     campus = ground.campus
     machine = Machine()
-    campus.app.state.zones = OneZone(ground.zone, machine)
+    use_zone(campus.app, OneZone(ground.zone, machine))
     await campus.person("ana")
     ana = await campus.sign_in("ana")
     ground.programs["long"] = Program(None, 1, 2)
@@ -252,7 +256,8 @@ async def test_first_message_must_be_a_command(place: SimpleNamespace) -> None:
 
 
 async def test_so_many_at_once_and_no_more(place: SimpleNamespace) -> None:
-    place.app.state.session_places = ConcurrencyLimit(1, "commands", "Leave one.")
+    here = part(place.app, WorkloadContext)
+    provide(place.app, replace(here, sessions=ConcurrencyLimit(1, "commands", "Leave one.")))
     path = f"/workloads/{place.work}/execute"
     async with opening(place.app, path, authorization=place.token) as opened:
         await opened.next()
@@ -314,7 +319,7 @@ async def test_stop_of_corral_ends_it(place: SimpleNamespace) -> None:
     path = f"/workloads/{place.work}/connect?port=8888"
     async with opening(place.app, path, authorization=place.token) as opened:
         await opened.next()
-        place.app.state.stopping.set()
+        part(place.app, ApiContext).stopping.set()
         assert (await opened.next())["code"] == sockets.GOING_AWAY
 
 

@@ -3,12 +3,16 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from corral.api.callers import ApiContext
+from corral.api.parts import part, provide
 from corral.core.concurrency import ConcurrencyLimit
 from corral.engines.simulated import Program
+from corral.workloads.context import WorkloadContext
 from tests.apps import ApiClient
 from tests.campus import Campus, made, refused
 from tests.control.ground import Ground
@@ -33,12 +37,23 @@ class Watched(ConcurrencyLimit):
 @pytest.fixture
 def open_ground(ground: Ground) -> Ground:
     """Whose engine can be asked for output."""
-    ground.campus.app.state.log_places = Watched(8, "requests for output", "Close some.")
+    _limit(ground.campus, 8)
     return ground
 
 
+def _limit(campus: Campus, most: int) -> None:
+    logs = Watched(most, "requests for output", "Close some.")
+    provide(campus.app, replace(part(campus.app, WorkloadContext), logs=logs))
+
+
+def _watched(ground: Ground) -> Watched:
+    logs = part(ground.campus.app, WorkloadContext).logs
+    assert isinstance(logs, Watched)
+    return logs
+
+
 async def _begun(ground: Ground) -> None:
-    await asyncio.wait_for(ground.campus.app.state.log_places.begun.wait(), 10)
+    await asyncio.wait_for(_watched(ground).begun.wait(), 10)
 
 
 async def _logs(person: ApiClient, work: str, **query: Any) -> Any:
@@ -94,17 +109,17 @@ async def test_a_stop_of_corral_answers_those_who_wait(open_ground: Ground) -> N
     work = await open_ground.submit(admin, "long")
     await open_ground.pass_time(10)
     end = (await _logs(admin, work))["next"]
-    open_ground.campus.app.state.log_places.begun.clear()
+    _watched(open_ground).begun.clear()
     waiting = asyncio.create_task(_logs(admin, work, after=end, wait_seconds=25))
     await _begun(open_ground)
-    open_ground.campus.app.state.stopping.set()
+    part(open_ground.campus.app, ApiContext).stopping.set()
     told = await asyncio.wait_for(waiting, 10)
     assert (told["text"], told["next"], told["ended"]) == ("", end, False)
 
 
 async def test_one_person_cannot_hold_up_everybody_by_waiting(open_ground: Ground) -> None:
     campus = open_ground.campus
-    campus.app.state.log_places = Watched(1, "requests for output", "Close some.")
+    _limit(campus, 1)
     work = await open_ground.submit(campus.admin, "waits")
     await campus.person("ana")
     ana = await campus.sign_in("ana")
@@ -144,7 +159,8 @@ async def test_what_was_never_there_is_named(open_ground: Ground) -> None:
 
 async def test_download_is_the_whole_output_with_secrets_starred(open_ground: Ground) -> None:
     campus = open_ground.campus
-    campus.app.state.masks = lambda _transaction, _workload: [b"simulated"]
+    here = part(campus.app, WorkloadContext)
+    provide(campus.app, replace(here, masks=lambda _transaction, _row: [b"simulated"]))
     work = await open_ground.submit(campus.admin, "fit")
     await open_ground.pass_time(120)
     answer = await campus.admin.get(f"/workloads/{work}/logs/download")

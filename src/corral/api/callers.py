@@ -11,6 +11,7 @@ A token with limited scopes passes with one of the permissions of `Requires`, or
 Where none are named, only a session or a token of scope `*` passes.
 """
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,9 +21,12 @@ from fastapi import Depends, Request
 from fastapi.params import Depends as DependsParameter
 from starlette.requests import HTTPConnection
 
+from corral.api.parts import part_of
 from corral.core.permissions import EVERY_SCOPE, OWN_WORK, AccountScope, Permission
 from corral.core.refusals import Forbidden
 from corral.core.scopes import contains, outermost
+from corral.store.database import Database
+from corral.store.keyring import Keyring
 
 Via = Literal["session", "token", "local", "system"]
 
@@ -150,6 +154,16 @@ class Authenticator(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ApiContext:
+    """What every route is built on; `stopping` is set when Corral ends."""
+
+    database: Database
+    keyring: Keyring
+    authenticator: Authenticator
+    stopping: asyncio.Event
+
+
+@dataclass(frozen=True, slots=True)
 class Need:
     """What a route needs of its caller: the marker that the walk over all routes looks for."""
 
@@ -200,8 +214,7 @@ def SignedIn(*scopes: str) -> Any:  # noqa: N802 - reads as a word in signatures
 
 
 async def authenticate(request: HTTPConnection) -> Caller:
-    authenticator: Authenticator = request.app.state.authenticator
-    return await authenticator(request)
+    return await part_of(request, ApiContext).authenticator(request)
 
 
 def request_origin(request: HTTPConnection) -> Origin:

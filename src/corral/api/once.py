@@ -13,7 +13,8 @@ from fastapi import Depends, Header, Request, Response
 from pydantic import BaseModel
 from sqlalchemy import delete, func, insert, select, tuple_
 
-from corral.api.callers import Caller
+from corral.api.callers import ApiContext, Caller
+from corral.api.parts import part_of
 from corral.api.tables import idempotent_answer
 from corral.core.refusals import Invalid, TooMany
 from corral.store.database import Database, Transaction
@@ -127,16 +128,16 @@ async def _once(
         ),
     ] = None,
 ) -> Once:
-    state = request.app.state
+    here = part_of(request, ApiContext)
     body = await request.body() if idempotency_key is not None else b""
-    return Once(state.database, state.keyring, request.url.path, idempotency_key, body)
+    return Once(here.database, here.keyring, request.url.path, idempotency_key, body)
 
 
 CreatedOnce = Annotated[Once, Depends(_once)]
 
 
 async def _database(request: Request) -> Database:
-    return cast("Database", request.app.state.database)
+    return part_of(request, ApiContext).database
 
 
 Db = Annotated[Database, Depends(_database)]

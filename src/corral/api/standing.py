@@ -11,7 +11,8 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import HTTPConnection
 
-from corral.api.callers import IDENTITY, Caller, authenticate
+from corral.api.callers import IDENTITY, ApiContext, Caller, authenticate
+from corral.api.parts import part_of
 from corral.core.refusals import Unavailable
 from corral.store.database import Database
 
@@ -28,10 +29,11 @@ Check = Callable[[Caller], Awaitable[object]]
 
 async def while_allowed(connection: HTTPConnection, check: Check) -> None:
     """Returns when Corral stops; raises a refusal when the caller may not be here any more."""
-    database: Database = connection.app.state.database
+    here = part_of(connection, ApiContext)
+    database = here.database
     changed = asyncio.Event()
     unsubscribe = database.hints.subscribe(IDENTITY, changed.set)
-    stopping = asyncio.ensure_future(connection.app.state.stopping.wait())
+    stopping = asyncio.ensure_future(here.stopping.wait())
     try:
         while True:
             changed.clear()

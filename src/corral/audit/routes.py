@@ -1,15 +1,17 @@
 """HTTP: search, one entry, the known actions, export."""
 
-from typing import Annotated, cast
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from corral.api.callers import Caller, Requires, lacking
 from corral.api.once import Db
+from corral.api.parts import part_of
 from corral.api.streams import WatchedStream
 from corral.audit import export as exports
 from corral.audit.actions import ACTIONS
+from corral.audit.context import AuditContext
 from corral.audit.models import (
     AuditAction,
     AuditActions,
@@ -30,7 +32,7 @@ Reader = Annotated[Caller, Requires(Permission.AUDIT_READ)]
 
 
 def _find_path(request: Request) -> FindPath:
-    return cast("FindPath", request.app.state.find_organisation_path)
+    return part_of(request, AuditContext).find_organisation_path
 
 
 @router.get("", summary="Search the audit log", response_model=AuditPage)

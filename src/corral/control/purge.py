@@ -16,9 +16,9 @@ from corral.control.isolation import Apart
 from corral.core.failures import in_words
 from corral.core.steps import Step
 from corral.history.retention import forget_before
-from corral.inputs.tables import runtime, secret_use, upload_use
 from corral.store.database import Transaction
 from corral.workloads import service
+from corral.workloads.ownership import NOTHING_OWNED, Owned
 from corral.workloads.states import OVER, State
 from corral.workloads.tables import (
     attempt,
@@ -39,8 +39,6 @@ child = workload.alias("child")
 _child = select(child.c.id).where(child.c.parent_id == workload.c.id).correlate(workload)
 # Those that refer to others come first.
 _RECORDS: Sequence[Table] = (
-    secret_use,
-    upload_use,
     trouble,
     verdict,
     expectation,
@@ -53,12 +51,16 @@ _RECORDS: Sequence[Table] = (
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """How long; 0 days keep ended work until a person deletes it, and history for ever."""
+    """How long; 0 days keep ended work until a person deletes it, and history for ever.
+
+    `owned` is what other packages keep beside workloads.
+    """
 
     ended_work_days: int = 365
     deleted_work_days: int = 30
     journal_days: int = 7
     history_days: int = 0
+    owned: Owned = NOTHING_OWNED
 
     def chores(self) -> list[Chore]:
         ended: list[Chore] = [self.delete_ended_work] if self.ended_work_days else []
@@ -71,6 +73,7 @@ class Keeping:
         ids = _some(
             transaction,
             most,
+            self.owned.not_needed(),
             workload.c.state.in_(sorted(OVER - {State.DELETED})),
             workload.c.ended_at < before,
             ~_child.where(child.c.state.not_in(sorted(OVER))).exists(),
@@ -82,8 +85,8 @@ class Keeping:
         before = transaction.now - timedelta(days=self.deleted_work_days)
         gone = workload.c.state == State.DELETED, workload.c.discarded_at < before, ~_child.exists()
         total = 0
-        while ids := _some(transaction, most - total, *gone):
-            forgotten = _each(transaction, ids, _forget)
+        while ids := _some(transaction, most - total, self.owned.not_needed(), *gone):
+            forgotten = _each(transaction, ids, self._forget)
             total += forgotten
             if not forgotten:
                 break
@@ -107,11 +110,10 @@ class Keeping:
         """The newest of each thing stays, so that its state is known at every later moment."""
         return forget_before(transaction, transaction.now - timedelta(days=self.history_days), most)
 
-
-def _forget(transaction: Transaction, ids: Sequence[str]) -> None:
-    for table in _RECORDS:
-        transaction.run(delete(table).where(table.c.workload_id.in_(ids)))
-    transaction.run(delete(workload).where(workload.c.id.in_(ids)))
+    def _forget(self, transaction: Transaction, ids: Sequence[str]) -> None:
+        for table in (*self.owned.tables, *_RECORDS):
+            transaction.run(delete(table).where(table.c.workload_id.in_(ids)))
+        transaction.run(delete(workload).where(workload.c.id.in_(ids)))
 
 
 def _each(
@@ -132,7 +134,5 @@ def _each(
 
 
 def _some(transaction: Transaction, most: int, *conditions: ColumnElement[bool]) -> list[str]:
-    """Not what a runtime was built by: other work runs in its files."""
-    builds = select(runtime.c.workload_id).where(runtime.c.workload_id.is_not(None))
-    chosen = select(workload.c.id).where(*conditions, workload.c.id.not_in(builds))
+    chosen = select(workload.c.id).where(*conditions)
     return [one for (one,) in transaction.rows(chosen.order_by(workload.c.id).limit(most))]

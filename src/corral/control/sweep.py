@@ -1,23 +1,47 @@
-"""The loop that removes files of uploads of which the database knows nothing any more."""
+"""The loop that removes files of which the database knows nothing any more."""
 
 import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from corral.control.loop import Done, Loop
 from corral.control.term import Term
 from corral.inputs.upload_files import UploadFiles
 from corral.inputs.uploads import known_contents
-from corral.store.database import Database
+from corral.store.database import Database, Transaction
 
 PERIOD_SECONDS = 60.0
 MOST_AT_ONCE = 1000
 
 
-def sweep_loop(database: Database, files: UploadFiles) -> Loop:
+class Swept(Protocol):
+    """A directory of Corral's own whose entries have rows."""
+
+    def known(self, transaction: Transaction) -> set[str]: ...
+
+    def sweep(self, known: Collection[str], most: int) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SweptUploads:
+    files: UploadFiles
+
+    def known(self, transaction: Transaction) -> set[str]:
+        return known_contents(transaction)
+
+    def sweep(self, known: Collection[str], most: int) -> int:
+        return self.files.sweep(known, most)
+
+
+def sweep_loop(database: Database, directories: Sequence[Swept]) -> Loop:
     async def turn(term: Term) -> Done:
-        # What arrives after this list was made is too young to be swept.
-        known = await database.scan(known_contents)
-        term.check_deadline()
-        removed = await asyncio.to_thread(files.sweep, known, MOST_AT_ONCE)
+        removed = 0
+        for directory in directories:
+            # What arrives after this list was made is too young to be swept.
+            known = await database.scan(directory.known)
+            term.check_deadline()
+            removed += await asyncio.to_thread(directory.sweep, known, MOST_AT_ONCE)
         return Done(removed, more=removed >= MOST_AT_ONCE)
 
     # Every host has files of its own.

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Request
 
 from corral.api.callers import AnyToken
+from corral.api.parts import part_of
 from corral.api.problems import Problem
 from corral.events.feed import EventFeed
 from corral.events.stream import EventStreamResponse
@@ -56,6 +57,6 @@ async def listen(
     `reset` means that changes may have been missed: read everything again that is shown. A comment
     arrives every 15 seconds. The stream ends with the session or token; up to 8 may be open per person.
     """
-    feed: EventFeed = request.app.state.event_feed
+    feed = part_of(request, EventFeed)
     opened = await feed.open(caller, last_event_id if last_event_id is not None else last_event_id_in_query)
     return EventStreamResponse(opened, request)

@@ -25,7 +25,8 @@ from typing import Any
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from corral.api.callers import request_origin
+from corral.api.callers import ApiContext, request_origin
+from corral.api.parts import part_of
 from corral.api.problems import refusal_response
 from corral.api.sockets import until_first
 from corral.core.json_text import read_json
@@ -59,7 +60,7 @@ class HostService:
 
 
 async def serve_link(websocket: WebSocket) -> None:
-    service: HostService = websocket.app.state.host_service
+    service = part_of(websocket, HostService)
     try:
         call = service.credentials.accept(websocket.headers.get("authorization"))
     except Refusal as refusal:
@@ -69,7 +70,7 @@ async def serve_link(websocket: WebSocket) -> None:
     proof = (ANSWER_HEADER.lower().encode(), service.credentials.answer(call).encode())
     await websocket.accept(headers=[proof])
     with contextlib.suppress(WebSocketDisconnect):
-        await until_first(_serve(websocket, service), websocket.app.state.stopping.wait())
+        await until_first(_serve(websocket, service), part_of(websocket, ApiContext).stopping.wait())
         await websocket.close()
 
 

@@ -1,11 +1,12 @@
 """What identity's routes need beside the database, made once at start."""
 
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends
 
 from corral.api.mail import Mailer
+from corral.api.parts import using
 from corral.identity.access import Access
 from corral.identity.devices import Devices
 from corral.identity.lane import Lane
@@ -33,8 +34,4 @@ class Identity:
     user_hooks: tuple[UserHook, ...] = ()
 
 
-async def _identity(request: Request) -> Identity:
-    return cast("Identity", request.app.state.identity)
-
-
-IdentityHere = Annotated[Identity, Depends(_identity)]
+IdentityHere = Annotated[Identity, Depends(using(Identity))]

@@ -1,8 +1,8 @@
 """Uploads and secrets over HTTP."""
 
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 
 from corral.api.callers import AccountOwner, AccountReader, Caller, Requires
 from corral.api.models import Id
@@ -10,23 +10,14 @@ from corral.api.once import Db
 from corral.core.permissions import Permission
 from corral.inputs import secrets, uploads
 from corral.inputs.archives import declared
+from corral.inputs.context import InputsHere
 from corral.inputs.models import InputName, NewSecret, Secret, Secrets, Upload, Uploads
-from corral.inputs.secrets import SecretBox
-from corral.inputs.upload_files import UploadFiles
 
 uploads_router = APIRouter(prefix="/uploads", tags=["training"])
 secrets_router = APIRouter(prefix="/me/secrets", tags=["account"])
 
 Runner = Annotated[Caller, Requires(Permission.WORKLOADS_RUN)]
 _ARCHIVE = {"schema": {"type": "string", "format": "binary"}}
-
-
-async def _files(request: Request) -> UploadFiles:
-    return cast("UploadFiles", request.app.state.upload_files)
-
-
-async def _box(request: Request) -> SecretBox:
-    return cast("SecretBox", request.app.state.secret_box)
 
 
 @uploads_router.post(
@@ -39,22 +30,20 @@ async def _box(request: Request) -> SecretBox:
         }
     },
 )
-async def upload_directory(
-    database: Db, caller: Runner, files: Annotated[UploadFiles, Depends(_files)], request: Request
-) -> Upload:
+async def upload_directory(database: Db, caller: Runner, here: InputsHere, request: Request) -> Upload:
     """Takes a working directory as a tar archive: `Content-Type: application/x-tar`, or `application/gzip` if
     it is gzipped. The same content is the same upload."""
     form = declared(request.headers.get("content-type"))
-    await database.read(uploads.check_room, caller, files.most_bytes)
-    arrived = await files.receive(caller.user_id, form, request.stream())
-    return await database.write(uploads.add, caller, arrived, files.most_bytes)
+    await database.read(uploads.check_room, caller, here.uploads.most_bytes)
+    arrived = await here.uploads.receive(caller.user_id, form, request.stream())
+    return await database.write(uploads.add, caller, arrived, here.uploads.most_bytes)
 
 
 @uploads_router.get("")
 async def list_my_uploads(
     database: Db,
     caller: Runner,
-    files: Annotated[UploadFiles, Depends(_files)],
+    here: InputsHere,
     sha256: Annotated[
         str | None,
         Query(
@@ -64,7 +53,7 @@ async def list_my_uploads(
     ] = None,
 ) -> Uploads:
     """Your uploads, newest first."""
-    if sha256 is not None and not files.path(sha256).exists():
+    if sha256 is not None and not here.uploads.path(sha256).exists():
         return Uploads(items=[])  # its file went with a restored backup or a lost disk
     return await database.read(uploads.list_uploads, caller, sha256)
 
@@ -85,12 +74,12 @@ async def list_my_secrets(database: Db, caller: AccountReader) -> Secrets:
 async def set_secret(
     database: Db,
     caller: AccountOwner,
-    box: Annotated[SecretBox, Depends(_box)],
+    here: InputsHere,
     name: InputName,
     new: NewSecret,
 ) -> Secret:
     """Gives a secret its value; work that starts from now on gets it."""
-    return await database.write(box.set, caller, name, new.value)
+    return await database.write(here.secrets.set, caller, name, new.value)
 
 
 @secrets_router.delete("/{name}", status_code=204)

@@ -10,7 +10,6 @@ from typing import Literal
 
 from sqlalchemy import select, update
 
-from corral.api.callers import Caller
 from corral.core.refusals import Invalid, NotFound
 from corral.inputs.tables import runtime
 from corral.store.database import AnyRow, Transaction
@@ -41,14 +40,14 @@ RUNTIMES = (
 )
 
 
-def check(transaction: Transaction, caller: Caller, wanted: str, zone_id: str | None = None) -> str:
+def check(transaction: Transaction, owner_id: str, wanted: str, zone_id: str | None = None) -> str:
     """The runtime that new work names, as `name:version`; without a version, the newest that is ready.
 
     With a zone, one that was built there: a runtime is on the machine that built it.
     """
     name, _, version = wanted.partition(":")
     rows = transaction.rows(
-        RUNTIMES.where(runtime.c.user_id == caller.user_id, runtime.c.name == name).order_by(
+        RUNTIMES.where(runtime.c.user_id == owner_id, runtime.c.name == name).order_by(
             runtime.c.version.desc()
         )
     )
@@ -74,10 +73,10 @@ def check(transaction: Transaction, caller: Caller, wanted: str, zone_id: str | 
     raise Invalid.field("body.runtime", f"The runtime {wanted} is {state}.", remedy)
 
 
-def zones_of(transaction: Transaction, caller: Caller, wanted: str) -> frozenset[str]:
+def zones_of(transaction: Transaction, owner_id: str, wanted: str) -> frozenset[str]:
     """The zones in which the runtime, in some version that fits the name, can be used now."""
     name, _, version = wanted.partition(":")
-    rows = transaction.rows(RUNTIMES.where(runtime.c.user_id == caller.user_id, runtime.c.name == name))
+    rows = transaction.rows(RUNTIMES.where(runtime.c.user_id == owner_id, runtime.c.name == name))
     fitting = (row for row in rows if not version or str(row.version) == version)
     return frozenset(row.build_zone_id for row in fitting if state_of(row) == "ready")
 

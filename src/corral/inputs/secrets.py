@@ -125,7 +125,7 @@ def delete_secret(transaction: Transaction, caller: Caller, name: str) -> None:
     _tell(transaction, caller, "secret.delete", name)
 
 
-def check(transaction: Transaction, caller: Caller, names: Mapping[str, str]) -> None:
+def check(transaction: Transaction, owner_id: str, names: Mapping[str, str]) -> None:
     """Refuses new work that names a secret that its owner does not have."""
     errors = [
         FieldError(
@@ -134,7 +134,7 @@ def check(transaction: Transaction, caller: Caller, names: Mapping[str, str]) ->
             f"Create it: corral secret create {name}.",
         )
         for variable, name in names.items()
-        if _live(transaction, caller.user_id, secret.c.name == name) is None
+        if _live(transaction, owner_id, secret.c.name == name) is None
     ]
     if errors:
         raise Invalid(errors[0].message, errors[0].remedy, errors=errors)

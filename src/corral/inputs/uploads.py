@@ -41,7 +41,7 @@ def check_room(transaction: Transaction, caller: Caller, most_bytes: int) -> Non
 
 def add(transaction: Transaction, caller: Caller, arrived: Arrived, most_bytes: int) -> Upload:
     """Makes an archive the caller's; one that they sent before stays the same upload."""
-    known = _find(transaction, caller, upload.c.sha256 == arrived.sha256)
+    known = _find(transaction, caller.user_id, upload.c.sha256 == arrived.sha256)
     if known is not None:
         transaction.run(update(upload).where(upload.c.id == known.id).values(used_at=transaction.now))
         return _shown(known)
@@ -84,7 +84,7 @@ def list_uploads(transaction: Transaction, caller: Caller, sha256: str | None) -
 
 
 def delete_upload(transaction: Transaction, caller: Caller, upload_id: str) -> None:
-    row = _find(transaction, caller, upload.c.id == upload_id)
+    row = _find(transaction, caller.user_id, upload.c.id == upload_id)
     if row is None:
         raise NotFound("There is no such upload of yours.", "List your uploads to find its id.")
     if transaction.first(select(upload_use).where(upload_use.c.upload_id == upload_id)) is not None:
@@ -94,9 +94,9 @@ def delete_upload(transaction: Transaction, caller: Caller, upload_id: str) -> N
     record(transaction, caller, "upload.delete", subject, before={"upload": row.id, "sha256": row.sha256})
 
 
-def check(transaction: Transaction, caller: Caller, upload_id: str) -> AnyRow:
-    """The upload that new work names; refuses one that is not the caller's."""
-    row = _find(transaction, caller, upload.c.id == upload_id)
+def check(transaction: Transaction, owner_id: str, upload_id: str) -> AnyRow:
+    """The upload that new work names; refuses one that is not its owner's."""
+    row = _find(transaction, owner_id, upload.c.id == upload_id)
     if row is None:
         raise Invalid.field(
             "body.upload_id",
@@ -141,8 +141,8 @@ def known_contents(transaction: Transaction) -> set[str]:
     return {sha256 for (sha256,) in transaction.rows(select(upload.c.sha256).distinct())}
 
 
-def _find(transaction: Transaction, caller: Caller, condition: ColumnElement[bool]) -> AnyRow | None:
-    return transaction.first(select(upload).where(upload.c.user_id == caller.user_id, condition))
+def _find(transaction: Transaction, user_id: str, condition: ColumnElement[bool]) -> AnyRow | None:
+    return transaction.first(select(upload).where(upload.c.user_id == user_id, condition))
 
 
 def _shown(row: AnyRow) -> Upload:

@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, cast
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
 from corral import __version__
-from corral.api.callers import Anyone, Caller, Origin, Requires
+from corral.api.callers import Anyone, ApiContext, Caller, Origin, Requires
 from corral.api.mail import MailNotSentError, MailRefused
 from corral.api.once import Db
+from corral.api.parts import part_of, using
 from corral.api.versions import IfMatch, tagged
 from corral.core.permissions import Permission
 from corral.identity.context import IdentityHere
@@ -51,15 +52,11 @@ class Installation:
 
 
 async def _keyring(request: Request) -> Keyring:
-    return cast("Keyring", request.app.state.keyring)
-
-
-async def _installation(request: Request) -> Installation:
-    return cast("Installation", request.app.state.installation)
+    return part_of(request, ApiContext).keyring
 
 
 KeyringHere = Annotated[Keyring, Depends(_keyring)]
-InstallationHere = Annotated[Installation, Depends(_installation)]
+InstallationHere = Annotated[Installation, Depends(using(Installation))]
 
 
 @router.get("/login-options")

@@ -1,16 +1,18 @@
 """Queues and flavors over HTTP."""
 
-from typing import Annotated, cast
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
 from corral.api.callers import Caller, Requires
 from corral.api.models import Id
 from corral.api.once import CreatedOnce, Db
+from corral.api.parts import part_of
 from corral.api.versions import IfMatch, tagged
 from corral.core.permissions import Permission
 from corral.queues import flavor_management as flavors
 from corral.queues import management
+from corral.queues.context import QueueContext
 from corral.queues.models import (
     ChangedQueues,
     Flavor,
@@ -34,7 +36,7 @@ FlavorManager = Annotated[Caller, Requires(Permission.FLAVORS_MANAGE)]
 
 
 async def _use(request: Request) -> UseOfQueues | None:
-    return cast("UseOfQueues | None", getattr(request.app.state, "use_of_queues", None))
+    return part_of(request, QueueContext).use_of_queues
 
 
 UseHere = Annotated[UseOfQueues | None, Depends(_use)]

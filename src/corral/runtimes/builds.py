@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import Field
 
 from corral.engines.tasks import Task
+from corral.kinds.plug import KindContext, Submission
 from corral.store.database import Transaction
 from corral.workloads.documents import Document
 from corral.workloads.rows import ReplicaRow, WorkloadRow
@@ -55,38 +56,36 @@ class RuntimeDocument(Document):
     requirements: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeKind:
-    """`package_index` is where packages come from; empty for the usual place."""
+SUBMISSION = Submission("runtime", RuntimeSpec)
 
-    package_index: str = ""
 
-    def tasks(
-        self,
-        transaction: Transaction,  # noqa: ARG002
-        row: WorkloadRow,
-        replicas: Sequence[ReplicaRow],
-    ) -> Mapping[int, Task]:
-        document = row.stored.read(RuntimeDocument)
-        environment = {
-            "CORRAL_NAME": row.name,
-            "CORRAL_REQUIREMENTS": "".join(f"{line}\n" for line in document.requirements),
-            # Nothing of the machine's own configuration, and no other Python than the one that is there.
-            "UV_NO_CONFIG": "1",
-            "UV_PYTHON_DOWNLOADS": "never",
-            "UV_NO_PROGRESS": "1",
-        }
-        if self.package_index:
-            environment["UV_DEFAULT_INDEX"] = self.package_index
-        task = Task(
-            owner=row.user_id,
-            command=("sh", "-c", _SCRIPT),
-            workspace=row.id,
-            environment=environment,
-            builds=True,
-            cpu_milli=document.resources.cpu_milli,
-            memory_mib=document.resources.memory_mib,
-            time_limit_seconds=document.time_limit_seconds,
-            resume=False,
-        )
-        return {one.number: task for one in replicas}
+def tasks(
+    context: KindContext,
+    transaction: Transaction,  # noqa: ARG001
+    row: WorkloadRow,
+    replicas: Sequence[ReplicaRow],
+) -> Mapping[int, Task]:
+    """Packages come from the index of the installation; where it names none, from the usual place."""
+    document = row.stored.read(RuntimeDocument)
+    environment = {
+        "CORRAL_NAME": row.name,
+        "CORRAL_REQUIREMENTS": "".join(f"{line}\n" for line in document.requirements),
+        # Nothing of the machine's own configuration, and no other Python than the one that is there.
+        "UV_NO_CONFIG": "1",
+        "UV_PYTHON_DOWNLOADS": "never",
+        "UV_NO_PROGRESS": "1",
+    }
+    if context.package_index:
+        environment["UV_DEFAULT_INDEX"] = context.package_index
+    task = Task(
+        owner=row.user_id,
+        command=("sh", "-c", _SCRIPT),
+        workspace=row.id,
+        environment=environment,
+        builds=True,
+        cpu_milli=document.resources.cpu_milli,
+        memory_mib=document.resources.memory_mib,
+        time_limit_seconds=document.time_limit_seconds,
+        resume=False,
+    )
+    return {one.number: task for one in replicas}

@@ -18,17 +18,16 @@ from corral.events.record import publish
 from corral.identity.lookups import user_subject
 from corral.inputs.runtimes import RUNTIMES, UsesRuntime, pinned, state_of
 from corral.inputs.tables import runtime
+from corral.kinds.submission import create_for
 from corral.queues import flavors
 from corral.queues.service import may_use_numbers
-from corral.runtimes.builds import RuntimeSpec
+from corral.runtimes.builds import SUBMISSION, RuntimeSpec
 from corral.runtimes.models import NewRuntime, Runtime, RuntimePreset, Runtimes, RuntimeUse
 from corral.store.database import AnyRow, Transaction
 from corral.store.schema import JsonObject
 from corral.workloads import service
 from corral.workloads.creation import Home, authorise
-from corral.workloads.creation import create as create_work
 from corral.workloads.documents import DamagedDocumentError, StoredDocument
-from corral.workloads.resolution import resolve
 from corral.workloads.states import OVER, State
 from corral.workloads.tables import workload
 from corral.workloads.zone_choice import ChoiceReason, ZoneChoice, candidates
@@ -117,8 +116,8 @@ def build(
         spec = RuntimeSpec.of(row.name, row.version, row.requirements, organisation_id)
         chosen = ZoneChoice(candidates(transaction, spec)[0], ChoiceReason.ONLY)
         home = authorise(transaction, caller, spec)
-        document = resolve(transaction, home, _affordable(transaction, home, spec), chosen.zone.id)
-        workload_id = create_work(transaction, caller, home, spec.kind, document, chosen)
+        affordable = _affordable(transaction, home, spec)
+        workload_id = create_for(transaction, caller, SUBMISSION, home, affordable, chosen)
     transaction.run(update(runtime).where(runtime.c.id == runtime_id).values(workload_id=workload_id))
     _tell(transaction, caller, "runtime.build", after={"name": row.name, "version": row.version})
     return _found(transaction, caller, runtime_id)

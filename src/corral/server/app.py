@@ -3,11 +3,12 @@
 import asyncio
 import ipaddress
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, partial
+from typing import TypeVar
 
 from fastapi import FastAPI
 from sqlalchemy import select
@@ -15,16 +16,19 @@ from starlette.routing import BaseRoute, WebSocketRoute
 
 from corral.accelerators.machine import Machine
 from corral.api import metrics
+from corral.api.callers import ApiContext
+from corral.api.parts import part, provide
 from corral.api.problems import install_problem_handlers
+from corral.audit.context import AuditContext
 from corral.audit.routes import router as audit_router
 from corral.control.chores import chores_loop, flush_loop
-from corral.control.observations import Kind
+from corral.control.loop import Loop
 from corral.control.purge import Keeping
 from corral.control.registry import Equipment, OpenEngine, ZoneRegistry
 from corral.control.reports import keep_reports
 from corral.control.running import running
 from corral.control.samples import samples_loop
-from corral.control.sweep import sweep_loop
+from corral.control.sweep import SweptUploads, sweep_loop
 from corral.control.zone_metrics import Counted
 from corral.events.feed import EventFeed
 from corral.events.routes import router as events_router
@@ -45,33 +49,34 @@ from corral.identity.passwords import Passwords
 from corral.identity.providers import LocalPassword
 from corral.identity.routes import routers as identity_routers
 from corral.identity.tables import organisation
+from corral.inputs.context import Inputs
 from corral.inputs.deletion_hooks import InputsOfPeople
+from corral.inputs.ownership import OWNED as OWNED_BY_INPUTS
 from corral.inputs.routes import secrets_router, uploads_router
 from corral.inputs.secrets import SecretBox, forget_withdrawn
 from corral.inputs.upload_fetching import UploadFetcher
 from corral.inputs.upload_files import UploadFiles
 from corral.inputs.uploads import forget_unused
+from corral.kinds.folders import WorkloadFolder
+from corral.kinds.plug import Chore, Kind, KindContext, masks_of, open_kinds
 from corral.platform.mail import SmtpMailer
 from corral.platform.models import MachineFacts
 from corral.platform.routes import Installation
 from corral.platform.routes import router as platform_router
+from corral.queues.context import QueueContext
 from corral.queues.deletion_hooks import QueuesOfPeople, QuotasOfPools
 from corral.queues.organisation_hooks import QueueOrganisationHooks
 from corral.queues.routes import router as queues_router
-from corral.runtimes.builds import RuntimeKind
-from corral.runtimes.routes import router as runtimes_router
-from corral.runtimes.service import forget_unused as forget_runtimes
 from corral.server.console_files import CONTENT_SECURITY_POLICY, install_console
 from corral.server.front import Front
 from corral.server.health import router as health_router
+from corral.server.kinds import KINDS
 from corral.server.openapi import describe
 from corral.server.readiness import Readiness
 from corral.server.routing import ByResource, lay_flat
 from corral.server.settings import Settings
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring
-from corral.training.routes import router as training_router
-from corral.training.tasks import TrainingKind
 from corral.usage.context import UsageContext
 from corral.usage.exposition import Withdraw, publish_samples, publish_states, publish_stock
 from corral.usage.metrics.routes import router as metrics_router
@@ -79,6 +84,7 @@ from corral.usage.routes import router as usage_router
 from corral.usage.samples.levels import Retention
 from corral.usage.samples.routes import router as samples_router
 from corral.usage.samples.sampler import Samples, open_samples
+from corral.workloads.context import WorkloadContext
 from corral.workloads.deletion_hooks import WorkOfPeople, WorkOfPools
 from corral.workloads.entering import connection_places, session_places
 from corral.workloads.entering import routes as entering_routes
@@ -86,13 +92,17 @@ from corral.workloads.masker import Masker
 from corral.workloads.organisation_hooks import WorkloadOrganisationHooks
 from corral.workloads.output_routes import log_places
 from corral.workloads.output_routes import router as output_router
+from corral.workloads.ownership import Owned
 from corral.workloads.routes import router as workloads_router
 from corral.workloads.use import names_in_zone, use_of_queues
 from corral.workloads.visibility import find as find_workload
+from corral.zones.context import ZoneContext
 from corral.zones.routes import router as zones_router
 from corral.zones.zones import Zone
 
 PREFIX = "/api/v1"
+
+T = TypeVar("T")
 
 
 def no_engine(_: Zone) -> None:
@@ -118,31 +128,102 @@ class Parts:
     passwords: Passwords
     open_engine: OpenEngine = no_engine  # without any, work waits
     host: ThisHost = ThisHost()
+    kinds: tuple[Kind, ...] = KINDS
+
+
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """What happens by itself in this process, beside what the zones do."""
+
+    all: tuple[Loop, ...]
 
 
 def create_app(parts: Parts) -> FastAPI:
     settings, database = parts.settings, parts.database
-    app = _bare_app()
+    app = _bare_app(parts.kinds)
     app.router.lifespan_context = _lifespan
     metrics.observe_database(database)
-    cookie = "__Host-corral_session" if settings.is_tls else f"corral_session_{settings.port}"
     idle = timedelta(hours=settings.session_idle_hours)
     access = Access(
         database,
-        cookie=cookie,
+        cookie=_cookie(settings),
         origins=frozenset(_origins(settings)),
         idle=idle,
     )
-    app.state.database = database
-    app.state.keyring = parts.keyring
-    app.state.authenticator = access
-    app.state.stopping = asyncio.Event()
-    app.state.event_feed = EventFeed(database, app.state.stopping)
-    app.state.find_organisation_path = find_organisation_path
-    app.state.installation = Installation(
-        MachineFacts.model_validate(parts.machine.as_dict()), database.now()
+    inputs = Inputs(SecretBox(parts.keyring), UploadFiles(settings.home / "uploads", settings.upload_mib))
+    context = KindContext(inputs.secrets, settings.home, settings.package_index)
+    kinds = open_kinds(parts.kinds, context)
+    owned = Owned.all_of([*(kind.owned for kind in parts.kinds), OWNED_BY_INPUTS])
+    samples = open_samples(database, _retention(settings))
+    host, files = parts.host, inputs.uploads
+    credentials = HostCredentials(parts.keyring, host.id, time.time)
+    links = HostLinks(credentials, settings.internal_ca)
+    content = RemoteContent(database, host.id, links, files.directory, files.place, files.most_bytes)
+    equipment = Equipment(
+        kinds,
+        samples,
+        keep_reports,
+        only_one_person=settings.trusted,
+        fetch=UploadFetcher(files, content),
+        links=links,
     )
-    app.state.identity = Identity(
+    zones = ZoneRegistry(database, parts.open_engine, equipment)
+    flushes: list[Callable[[], Awaitable[object]]] = [partial(access.seen.flush, database)]
+    if database.kind == "postgresql":  # with SQLite there are no other hosts
+        flushes.append(partial(database.write, note_seen, host.id))
+    loops = Loops(
+        (
+            samples_loop(database, samples),
+            chores_loop(database, session_idle=idle, more=_chores(parts, inputs, context, owned)),
+            sweep_loop(database, [SweptUploads(inputs.uploads), *_folders(parts)]),
+            flush_loop(database, flushes),
+        )
+    )
+    stopping = asyncio.Event()
+    provide(
+        app,
+        ApiContext(database, parts.keyring, access, stopping),
+        AuditContext(find_organisation_path),
+        EventFeed(database, stopping),
+        Installation(MachineFacts.model_validate(parts.machine.as_dict()), database.now()),
+        _identity(parts, access, owned),
+        ZoneContext(
+            names_in_zone, (*_hooks(parts, lambda kind: kind.pool_hooks), WorkOfPools(), QuotasOfPools())
+        ),
+        QueueContext(use_of_queues),
+        WorkloadContext(
+            zones,
+            masks=partial(masks_of, kinds, context),
+            masker=Masker(),
+            logs=log_places(),
+            sessions=session_places(),
+            connections=connection_places(),
+        ),
+        inputs,
+        context,
+        UsageContext(samples, see_workload=find_workload),
+        zones,
+        links,
+        content,
+        HostService(host.name, credentials, zones.engine_here, files.path),
+        Counted(),
+        loops,
+        Readiness(settings.home, list(loops.all), zones),
+    )
+    app.add_middleware(
+        Front,
+        allowed_hosts=settings.allowed_hosts,
+        trusted_proxies=trusted_proxies(settings),
+        headers=_security_headers(settings),
+        larger={f"{PREFIX}/uploads": inputs.uploads.most_bytes},
+    )
+    return app
+
+
+def _identity(parts: Parts, access: Access, owned: Owned) -> Identity:
+    settings, database = parts.settings, parts.database
+    cookie = _cookie(settings)
+    return Identity(
         access=access,
         passwords=parts.passwords,
         providers={"local": LocalPassword(database, parts.passwords)},
@@ -157,88 +238,63 @@ def create_app(parts: Parts) -> FastAPI:
         token_max_days=settings.token_max_days,
         devices=Devices(parts.keyring, cookie.replace("_session", "_device")),
         lane=Lane(),
-        organisation_hooks=(WorkloadOrganisationHooks(), QueueOrganisationHooks()),
-        user_hooks=(InputsOfPeople(), WorkOfPeople(), QueuesOfPeople()),
-    )
-    app.state.pool_hooks = (WorkOfPools(), QuotasOfPools())
-    app.state.use_of_queues = use_of_queues
-    app.state.work_in_zone = names_in_zone
-    box = SecretBox(parts.keyring)
-    files = UploadFiles(settings.home / "uploads", settings.upload_mib)
-    app.state.secret_box, app.state.upload_files = box, files
-    app.state.masks = box.masks  # of what the log routes show
-    kinds: dict[str, Kind] = {
-        "training": TrainingKind(box),
-        "runtime": RuntimeKind(settings.package_index),
-    }
-    samples = open_samples(database, _retention(settings))
-    app.state.usage = UsageContext(samples, see_workload=find_workload)
-    host = parts.host
-    credentials = HostCredentials(parts.keyring, host.id, time.time)
-    links = HostLinks(credentials, settings.internal_ca)
-    content = RemoteContent(database, host.id, links, files.directory, files.place, files.most_bytes)
-    app.state.host_links, app.state.remote_content = links, content
-    equipment = Equipment(
-        kinds,
-        samples,
-        keep_reports,
-        only_one_person=settings.trusted,
-        fetch=UploadFetcher(files, content),
-        links=links,
-    )
-    zones = app.state.zones = ZoneRegistry(database, parts.open_engine, equipment)
-    app.state.host_service = HostService(host.name, credentials, zones.engine_here, files.path)
-    app.state.counted = Counted()
-    app.state.log_places, app.state.masker = log_places(), Masker()
-    app.state.session_places, app.state.connection_places = session_places(), connection_places()
-    keeping = Keeping(
-        settings.ended_work_days, settings.deleted_work_days, history_days=settings.history_days
-    )
-    flushes: list[Callable[[], Awaitable[object]]] = [partial(access.seen.flush, database)]
-    if database.kind == "postgresql":  # with SQLite there are no other hosts
-        flushes.append(partial(database.write, note_seen, host.id))
-    app.state.loops = [
-        samples_loop(database, samples),
-        chores_loop(
-            database,
-            session_idle=idle,
-            more=[forget_unused, forget_withdrawn, box.renew, forget_runtimes, *keeping.chores()],
+        organisation_hooks=(
+            *_hooks(parts, lambda kind: kind.organisation_hooks),
+            WorkloadOrganisationHooks(owned),
+            QueueOrganisationHooks(),
         ),
-        sweep_loop(database, files),
-        flush_loop(database, flushes),
-    ]
-    app.state.readiness = Readiness(settings.home, app.state.loops, app.state.zones)
-    app.add_middleware(
-        Front,
-        allowed_hosts=settings.allowed_hosts,
-        trusted_proxies=trusted_proxies(settings),
-        headers=_security_headers(settings),
-        larger={f"{PREFIX}/uploads": files.most_bytes},
+        user_hooks=(
+            *_hooks(parts, lambda kind: kind.user_hooks),
+            InputsOfPeople(),
+            WorkOfPeople(),
+            QueuesOfPeople(),
+        ),
     )
-    return app
+
+
+def _hooks(parts: Parts, hooks_of: Callable[[Kind], Iterable[T]]) -> list[T]:
+    return [hook for kind in parts.kinds for hook in hooks_of(kind)]
+
+
+def _chores(parts: Parts, inputs: Inputs, context: KindContext, owned: Owned) -> list[Chore]:
+    """What inputs and kinds clear away, and what is long over."""
+    settings = parts.settings
+    keeping = Keeping(
+        settings.ended_work_days,
+        settings.deleted_work_days,
+        history_days=settings.history_days,
+        owned=owned,
+    )
+    of_kinds = _hooks(parts, lambda kind: kind.chores(context))
+    return [forget_unused, forget_withdrawn, inputs.secrets.renew, *of_kinds, *keeping.chores()]
+
+
+def _folders(parts: Parts) -> list[WorkloadFolder]:
+    home = parts.settings.home
+    return [WorkloadFolder(home / one.folder, one.name) for one in parts.kinds if one.folder is not None]
 
 
 def describe_only() -> FastAPI:
     """The routes without anything behind them, for the API's description."""
-    return _bare_app()
+    return _bare_app(KINDS)
 
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    database: Database = app.state.database
-    access: Access = app.state.authenticator
+    database = part(app, ApiContext).database
+    samples = part(app, UsageContext).samples
     async with AsyncExitStack() as stack:
-        stack.push_async_callback(access.seen.flush, database)
-        stack.push_async_callback(app.state.usage.samples.close)
-        stack.callback(app.state.masker.close)
-        stack.push_async_callback(app.state.host_links.close)
-        stack.push_async_callback(app.state.remote_content.close)
-        for withdraw in _publish(app.state.counted, app.state.usage.samples):
+        stack.push_async_callback(part(app, Identity).access.seen.flush, database)
+        stack.push_async_callback(samples.close)
+        stack.callback(part(app, WorkloadContext).masker.close)
+        stack.push_async_callback(part(app, HostLinks).close)
+        stack.push_async_callback(part(app, RemoteContent).close)
+        for withdraw in _publish(part(app, Counted), samples):
             stack.callback(withdraw)
         await database.listen()
-        await stack.enter_async_context(app.state.event_feed.running())
-        await stack.enter_async_context(running(app.state.loops))
-        await stack.enter_async_context(app.state.zones.running())
+        await stack.enter_async_context(part(app, EventFeed).running())
+        await stack.enter_async_context(running(part(app, Loops).all))
+        await stack.enter_async_context(part(app, ZoneRegistry).running())
         yield
 
 
@@ -251,9 +307,9 @@ def _publish(counted: Counted, samples: Samples) -> tuple[Withdraw, ...]:
     )
 
 
-def _bare_app() -> FastAPI:
+def _bare_app(kinds: tuple[Kind, ...]) -> FastAPI:
     app = FastAPI(title="Corral", openapi_url=None, docs_url=None, redoc_url=None)
-    app.router.routes.extend(_routes())
+    app.router.routes.extend(_routes(kinds))
     install_problem_handlers(app)
     install_console(app)
     app.router.middleware_stack = ByResource(app)
@@ -262,7 +318,7 @@ def _bare_app() -> FastAPI:
 
 
 @cache
-def _routes() -> list[BaseRoute]:
+def _routes(kinds: tuple[Kind, ...]) -> list[BaseRoute]:
     """Built once: they hold nothing of the application that answers with them."""
     routers = (
         *identity_routers,
@@ -272,9 +328,8 @@ def _routes() -> list[BaseRoute]:
         queues_router,
         workloads_router,
         output_router,
-        training_router,
+        *(router for kind in kinds for router in kind.routers),
         uploads_router,
-        runtimes_router,
         secrets_router,
         audit_router,
         usage_router,
@@ -310,6 +365,10 @@ def trusted_proxies(settings: Settings) -> list[ipaddress.IPv4Network | ipaddres
     if not settings.behind_proxy:
         return []
     return [ipaddress.ip_network(one) for one in settings.trusted_proxies]
+
+
+def _cookie(settings: Settings) -> str:
+    return "__Host-corral_session" if settings.is_tls else f"corral_session_{settings.port}"
 
 
 def _origins(settings: Settings) -> set[str]:

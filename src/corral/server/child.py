@@ -26,6 +26,8 @@ from asyncpg import PostgresError
 from sqlalchemy.exc import DBAPIError
 
 from corral.accelerators.machine import detect_machine
+from corral.api.callers import ApiContext
+from corral.api.parts import part
 from corral.api.sockets import LARGEST_MESSAGE
 from corral.hosts.service import announce
 from corral.identity.bootstrap import (
@@ -186,7 +188,7 @@ async def _serve(
 
         places = ConnectionSlots(connection_limits(settings).within(open_files()), trusted_proxies(settings))
         server = _Server(_uvicorn(app, tls), places, tell)
-        _stop_with_parent(server, life_fd, app.state.stopping)
+        _stop_with_parent(server, life_fd, part(app, ApiContext).stopping)
         await server.serve([listener])
     finally:
         await here.close()

@@ -10,6 +10,7 @@ from corral.api import metrics
 from corral.api.callers import Anyone, AnyToken, Caller, Origin, Requires
 from corral.api.models import Output
 from corral.api.once import Db
+from corral.api.parts import part_of
 from corral.control.zone_metrics import Counted
 from corral.core.permissions import Permission
 from corral.platform.service import require_system_reader
@@ -39,8 +40,7 @@ async def get_readiness(
     """The database answers, the loops do their work, and the data directory can be written; else 503 and what
     does not work, by name. What cannot be done for one workload is on its page and changes nothing here."""
     await database.read(_ask)
-    readiness: Readiness = request.app.state.readiness
-    await readiness.check()
+    await part_of(request, Readiness).check()
     return Health()
 
 
@@ -50,8 +50,7 @@ async def get_metrics(
 ) -> Response:
     """What Corral counts, for Prometheus."""
     await database.read(require_system_reader, caller)
-    counted: Counted = request.app.state.counted
-    await counted.renew(database)
+    await part_of(request, Counted).renew(database)
     return Response(metrics.exposition(), media_type=metrics.CONTENT_TYPE)
 
 

@@ -1,36 +1,50 @@
-"""Submitting training work, and showing beforehand what it will execute."""
+"""How training work comes in, and what it will execute, shown beforehand."""
 
 from corral.api.callers import Caller
 from corral.inputs import runtimes, secrets, uploads
+from corral.kinds.plug import Submission
+from corral.kinds.submission import resolved
 from corral.store.database import Transaction
 from corral.training.documents import TrainingDocument
 from corral.training.models import Preview, ReplicaPreview
 from corral.training.spec import TrainingSpec
 from corral.training.tasks import SET_AT_START, command_line, environment, own_environment
-from corral.workloads import queries
-from corral.workloads.creation import authorise, create
-from corral.workloads.models import WorkloadDetail
-from corral.workloads.resolution import resolve
+from corral.workloads.creation import Home, authorise
 from corral.workloads.zone_choice import ZoneChoice
 
 
-def submit(
-    transaction: Transaction, caller: Caller, spec: TrainingSpec, chosen: ZoneChoice
-) -> WorkloadDetail:
-    spec = _check_given(transaction, caller, spec, chosen)
-    home = authorise(transaction, caller, spec)
-    document = resolve(transaction, home, spec, chosen.zone.id)
-    workload_id = create(transaction, caller, home, spec.kind, document, chosen)
+def _zones(transaction: Transaction, owner_id: str, spec: TrainingSpec) -> frozenset[str] | None:
+    """A runtime is on the machine that built it. Simulated work needs none."""
+    if spec.runtime is None or spec.simulation is not None:
+        return None
+    return runtimes.zones_of(transaction, owner_id, spec.runtime) or None  # `_resolve` says what is wrong
+
+
+def _resolve(transaction: Transaction, home: Home, spec: TrainingSpec, chosen: ZoneChoice) -> TrainingSpec:
+    """With the version of its runtime in it: every attempt has the same."""
+    secrets.check(transaction, home.owner_id, spec.secrets)
+    if spec.upload_id is not None:
+        uploads.check(transaction, home.owner_id, spec.upload_id)
+    if spec.runtime is None:
+        return spec
+    zone_id = None if spec.simulation is not None else chosen.zone.id
+    pinned = runtimes.check(transaction, home.owner_id, spec.runtime, zone_id)
+    return spec.model_copy(update={"runtime": pinned})
+
+
+def _use_upload(transaction: Transaction, workload_id: str, spec: TrainingSpec) -> None:
     if spec.upload_id is not None:
         uploads.use(transaction, workload_id, spec.upload_id)
-    return queries.get_new(transaction, caller, workload_id)
+
+
+SUBMISSION = Submission("training", TrainingSpec, _resolve, _use_upload, _zones)
 
 
 def preview(transaction: Transaction, caller: Caller, spec: TrainingSpec, chosen: ZoneChoice) -> Preview:
     """The command line and variables, exactly as they will be; nothing of it is kept."""
-    spec = _check_given(transaction, caller, spec, chosen)
     home = authorise(transaction, caller, spec)
-    whole = resolve(transaction, home, spec, chosen.zone.id).read(TrainingDocument)
+    spec, document = resolved(transaction, SUBMISSION, home, spec, chosen)
+    whole = document.read(TrainingDocument)
     masked = dict.fromkeys(spec.secrets, secrets.MASK)
     shared = environment(whole, "")
     del shared["CORRAL_WORKLOAD"]
@@ -43,23 +57,3 @@ def preview(transaction: Transaction, caller: Caller, spec: TrainingSpec, chosen
         ],
         set_at_start=sorted(("CORRAL_WORKLOAD", *SET_AT_START)),
     )
-
-
-def zones_for(transaction: Transaction, caller: Caller, spec: TrainingSpec) -> frozenset[str] | None:
-    """The zones that have what the work is given; None if all do. Simulated work needs none of it."""
-    if spec.runtime is None or spec.simulation is not None:
-        return None
-    return runtimes.zones_of(transaction, caller, spec.runtime) or None  # `submit` says what is wrong with it
-
-
-def _check_given(
-    transaction: Transaction, caller: Caller, spec: TrainingSpec, chosen: ZoneChoice
-) -> TrainingSpec:
-    """The document with the version of its runtime in it: every attempt has the same."""
-    secrets.check(transaction, caller, spec.secrets)
-    if spec.upload_id is not None:
-        uploads.check(transaction, caller, spec.upload_id)
-    if spec.runtime is None:
-        return spec
-    zone_id = None if spec.simulation is not None else chosen.zone.id
-    return spec.model_copy(update={"runtime": runtimes.check(transaction, caller, spec.runtime, zone_id)})

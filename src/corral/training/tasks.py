@@ -1,12 +1,11 @@
 """What a replica of training work executes: the command, and the variables that tell it who it is."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from corral.engines.tasks import Task
 from corral.inputs import uploads
 from corral.inputs.runtimes import builder_of
-from corral.inputs.secrets import SecretBox
+from corral.kinds.plug import KindContext
 from corral.store.database import Transaction
 from corral.training.documents import TrainingDocument
 from corral.workloads.rows import ReplicaRow, WorkloadRow
@@ -27,41 +26,36 @@ SET_AT_START = (
 LAUNCHER = ("python3", "-m", "corral_sdk.launch", "--")
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingKind:
-    """Turns the stored document of training work into tasks for the engine."""
-
-    secrets: SecretBox
-
-    def tasks(
-        self, transaction: Transaction, row: WorkloadRow, replicas: Sequence[ReplicaRow]
-    ) -> Mapping[int, Task]:
-        document = row.stored.read(TrainingDocument)
-        given = self.secrets.values(transaction, row, document.secrets)
-        runtime = None if document.runtime is None else builder_of(transaction, row.user_id, document.runtime)
-        shared = environment(document, row.id)
-        upload = None
-        if document.upload_id is not None:
-            upload = uploads.content_of(transaction, document.upload_id)
-        return {
-            one.number: Task(
-                owner=row.user_id,
-                command=command_line(document),
-                workspace=row.id,
-                environment=shared | own_environment(document, one.number, one.attempt),
-                secrets=given,
-                upload=upload,
-                runtime=runtime,
-                home=document.home,
-                cpu_milli=document.resources.cpu_milli,
-                memory_mib=document.resources.memory_mib,
-                time_limit_seconds=document.time_limit_seconds,
-                network=document.network,
-                resume=one.attempt > 1,
-                simulation=simulation_of(document),
-            )
-            for one in replicas
-        }
+def tasks(
+    context: KindContext, transaction: Transaction, row: WorkloadRow, replicas: Sequence[ReplicaRow]
+) -> Mapping[int, Task]:
+    """The stored document as tasks for the engine."""
+    document = row.stored.read(TrainingDocument)
+    given = context.secrets.values(transaction, row, document.secrets)
+    runtime = None if document.runtime is None else builder_of(transaction, row.user_id, document.runtime)
+    shared = environment(document, row.id)
+    upload = None
+    if document.upload_id is not None:
+        upload = uploads.content_of(transaction, document.upload_id)
+    return {
+        one.number: Task(
+            owner=row.user_id,
+            command=command_line(document),
+            workspace=row.id,
+            environment=shared | own_environment(document, one.number, one.attempt),
+            secrets=given,
+            upload=upload,
+            runtime=runtime,
+            home=document.home,
+            cpu_milli=document.resources.cpu_milli,
+            memory_mib=document.resources.memory_mib,
+            time_limit_seconds=document.time_limit_seconds,
+            network=document.network,
+            resume=one.attempt > 1,
+            simulation=simulation_of(document),
+        )
+        for one in replicas
+    }
 
 
 def command_line(document: TrainingDocument) -> tuple[str, ...]:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends
 
 from corral.api.callers import Caller
+from corral.api.parts import using
 from corral.store.database import Transaction
 from corral.usage.samples.sampler import Samples
 
@@ -20,8 +21,4 @@ class UsageContext:
     see_workload: SeeWorkload
 
 
-async def _usage(request: Request) -> UsageContext:
-    return cast("UsageContext", request.app.state.usage)
-
-
-UsageHere = Annotated[UsageContext, Depends(_usage)]
+UsageHere = Annotated[UsageContext, Depends(using(UsageContext))]

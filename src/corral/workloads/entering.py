@@ -19,8 +19,9 @@ from pydantic import AfterValidator, Field, StringConstraints, ValidationError
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
-from corral.api.callers import Caller
+from corral.api.callers import ApiContext, Caller
 from corral.api.models import Input, storable
+from corral.api.parts import part_of
 from corral.api.sockets import GOING_AWAY, endpoint, tell, until_first
 from corral.api.standing import Check, while_allowed
 from corral.core.concurrency import ConcurrencyLimit
@@ -28,8 +29,7 @@ from corral.core.json_text import read_json
 from corral.core.permissions import Permission
 from corral.core.refusals import Malformed
 from corral.engines.sessions import Session, Terminal
-from corral.store.database import Database
-from corral.workloads.planning import Zones
+from corral.workloads.context import WorkloadContext
 from corral.workloads.visits import FoundRun, find_run, record_command
 
 OUTPUT, ERRORS = b"\x01", b"\x02"
@@ -74,13 +74,13 @@ def connection_places() -> ConcurrencyLimit:
 
 
 async def execute(websocket: WebSocket, caller: Caller) -> None:
-    state = websocket.app.state
+    here, database = part_of(websocket, WorkloadContext), part_of(websocket, ApiContext).database
     run, check = await _admitted(websocket, caller)
-    engine = await _zones(websocket).reach(run.zone_id)
-    with state.session_places.taken(caller.user_id):
+    engine = await here.zones.reach(run.zone_id)
+    with here.sessions.taken(caller.user_id):
         await websocket.accept()
         asked = await _first_word(websocket)
-        await state.database.write(record_command, caller, _workload_id(websocket), asked.command[0])
+        await database.write(record_command, caller, _workload_id(websocket), asked.command[0])
         terminal = None if asked.terminal is None else asked.terminal.terminal()
         session = await engine.execute(run.name, asked.command, terminal)
         try:
@@ -90,11 +90,11 @@ async def execute(websocket: WebSocket, caller: Caller) -> None:
 
 
 async def connect(websocket: WebSocket, caller: Caller) -> None:
-    state = websocket.app.state
+    here = part_of(websocket, WorkloadContext)
     port = _number(websocket, "port", 1, 65535)
     run, check = await _admitted(websocket, caller)
-    engine = await _zones(websocket).reach(run.zone_id)
-    with state.connection_places.taken(caller.user_id):
+    engine = await here.zones.reach(run.zone_id)
+    with here.connections.taken(caller.user_id):
         connected = await engine.dial(run.name, port)
         reader, writer = await asyncio.open_connection(sock=connected)
         try:
@@ -200,18 +200,13 @@ def _read_as(kind: type[T], text: str) -> T:
 
 async def _admitted(websocket: WebSocket, caller: Caller) -> tuple[FoundRun, Check]:
     """The run that is meant, and how to ask again whether the caller may be in it."""
-    database: Database = websocket.app.state.database
+    database = part_of(websocket, ApiContext).database
     number = _number(websocket, "replica", 0, 9999, usual=0)
 
     async def check(now: Caller) -> FoundRun:
         return await database.read(find_run, now, _workload_id(websocket), number)
 
     return await check(caller), check
-
-
-def _zones(websocket: WebSocket) -> Zones:
-    found: Zones = websocket.app.state.zones
-    return found
 
 
 def _workload_id(websocket: WebSocket) -> str:

@@ -19,6 +19,7 @@ from corral.core.runs import RunId
 from corral.engines.interface import Reach
 from corral.store.database import Database, Transaction
 from corral.workloads import visibility
+from corral.workloads.context import Masks
 from corral.workloads.documents import Document
 from corral.workloads.machine import Phase
 from corral.workloads.masker import Masker, part_limit
@@ -26,9 +27,6 @@ from corral.workloads.masking import masked, reach, unfinished_character, unfini
 from corral.workloads.states import OVER
 from corral.workloads.steps import TOPIC
 from corral.workloads.tables import replica
-
-# What the output of the workload with this id must not show.
-Masks = Callable[[Transaction, str], Sequence[bytes]]
 
 _LOOK_AGAIN_SECONDS = 5.0
 _PIECE = 256 * 1024
@@ -92,7 +90,7 @@ def find_place(
     )
     assert one is not None, "an attempt has all its replicas"
     run = None if one.phase == Phase.GRANTED else str(RunId(workload_id, chosen, number))
-    secrets = tuple(masks(transaction, workload_id))
+    secrets = tuple(masks(transaction, row))
     return Place(workload_id, chosen, number, run, one.phase == Phase.ENDED, secrets, caller.user_id)
 
 

@@ -21,7 +21,7 @@ from corral.core.runs import RunId
 from corral.engines.interface import Reach
 from corral.store.database import Database
 from corral.workloads import output, visibility
-from corral.workloads.planning import KnownZones, Zones
+from corral.workloads.context import WorkloadsHere, Zones
 
 router = APIRouter(prefix="/workloads", tags=["workloads"])
 
@@ -90,7 +90,7 @@ async def read_logs(
     request: Request,
     database: Db,
     caller: WorkReader,
-    zones: KnownZones,
+    here: WorkloadsHere,
     workload_id: Id,
     attempt: Attempt = None,
     replica: Number = 0,
@@ -109,18 +109,17 @@ async def read_logs(
     ] = 0,
 ) -> Log:
     """What a replica wrote, from an offset on. Ask with `wait_seconds` again and again to follow it."""
-    state = request.app.state
 
     async def find(now: Caller = caller) -> output.Place:
-        return await database.read(output.find_place, now, state.masks, workload_id, attempt, replica)
+        return await database.read(output.find_place, now, here.masks, workload_id, attempt, replica)
 
-    engine = await _engine(database, caller, zones, workload_id)
-    with state.log_places.taken(caller.user_id):
+    engine = await _engine(database, caller, here.zones, workload_id)
+    with here.logs.taken(caller.user_id):
         if tail_bytes is not None:
             after = await output.tail_offset(engine, await find(), tail_bytes)
         async with patience(request, wait_seconds, find) as patient:
             place, part = await output.wait_for_part(
-                database, engine, state.masker, find, after, limit, patient
+                database, engine, here.masker, find, after, limit, patient
             )
     return Log(
         attempt=place.attempt,
@@ -148,21 +147,20 @@ async def download_logs(
     request: Request,
     database: Db,
     caller: WorkReader,
-    zones: KnownZones,
+    here: WorkloadsHere,
     workload_id: Id,
     attempt: Attempt = None,
     replica: Number = 0,
 ) -> StreamingResponse:
     """All that a replica wrote and that is kept, as a file; secret values are starred."""
-    state = request.app.state
-    engine = await _engine(database, caller, zones, workload_id)
+    engine = await _engine(database, caller, here.zones, workload_id)
 
     async def find(now: Caller) -> output.Place:
-        return await database.read(output.find_place, now, state.masks, workload_id, attempt, replica)
+        return await database.read(output.find_place, now, here.masks, workload_id, attempt, replica)
 
     place = await find(caller)
     name = f"{RunId(workload_id, place.attempt, place.number)}.log"
     held = ExitStack()
-    held.enter_context(state.log_places.taken(caller.user_id))
-    content = output.everything(engine, state.masker, place)
+    held.enter_context(here.logs.taken(caller.user_id))
+    content = output.everything(engine, here.masker, place)
     return _Download(content, request, find, name, held)

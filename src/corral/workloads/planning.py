@@ -1,28 +1,19 @@
 """The planners of all zones as routes see them."""
 
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends
 
 from corral.api.callers import Caller
+from corral.api.once import Db
 from corral.core.refusals import Invalid
-from corral.engines.interface import Reach
 from corral.store.database import Database
 from corral.workloads import visibility
+from corral.workloads.context import WorkloadsHere, Zones
 from corral.workloads.spec import WorkSpec
-from corral.workloads.verdicts import Prober, Verdict, ZoneVerdict
+from corral.workloads.verdicts import Verdict, ZoneVerdict
 from corral.workloads.zone_choice import ChoiceReason, Offer, ZoneChoice, candidates, choose
-
-
-class Zones(Protocol):
-    """The zones that this process knows; the control loops provide it."""
-
-    async def reach(self, zone_id: str) -> Reach:
-        """To reach work of the zone, if need be through the host that it is on; refused in words."""
-
-    async def prober(self, zone_id: str) -> Prober:
-        """To ask the zone's planner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +83,8 @@ class Planning:
         return offers
 
 
-async def zones_of(request: Request) -> Zones:
-    found: Zones = request.app.state.zones
-    return found
+async def _planning(database: Db, here: WorkloadsHere) -> Planning:
+    return Planning(database, here.zones)
 
 
-async def _planning(request: Request) -> Planning:
-    return Planning(request.app.state.database, request.app.state.zones)
-
-
-KnownZones = Annotated[Zones, Depends(zones_of)]
 Planners = Annotated[Planning, Depends(_planning)]

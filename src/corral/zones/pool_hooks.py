@@ -1,9 +1,7 @@
 """What other packages keep for a pool: they say what is in the way of its deletion, and clean up after it."""
 
 from collections.abc import Mapping
-from typing import Annotated, Protocol, cast
-
-from fastapi import Depends, Request
+from typing import Protocol
 
 from corral.store.database import Transaction
 
@@ -16,10 +14,3 @@ class PoolHook(Protocol):
 
     def delete(self, transaction: Transaction, pool_id: str) -> None:
         """Called just before the pool is deleted."""
-
-
-async def _hooks(request: Request) -> tuple[PoolHook, ...]:
-    return cast("tuple[PoolHook, ...]", request.app.state.pool_hooks)
-
-
-PoolHooks = Annotated[tuple[PoolHook, ...], Depends(_hooks)]

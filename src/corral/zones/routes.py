@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 
 from corral.api.callers import Caller, Requires
 from corral.api.models import Id
@@ -11,6 +11,7 @@ from corral.api.pages import Page
 from corral.api.versions import IfMatch, tagged
 from corral.core.permissions import Permission
 from corral.zones import nodes, pools, zones
+from corral.zones.context import ZonesHere
 from corral.zones.models import (
     Device,
     NewPool,
@@ -24,7 +25,6 @@ from corral.zones.models import (
     Zone,
     Zones,
 )
-from corral.zones.pool_hooks import PoolHooks
 
 router = APIRouter(tags=["zones"])
 
@@ -52,9 +52,9 @@ async def get_zone(database: Db, caller: Reader, zone_id: Id, response: Response
 
 
 @router.delete("/zones/{zone_id}", status_code=204)
-async def remove_zone(request: Request, database: Db, caller: Manager, zone_id: Id) -> None:
+async def remove_zone(database: Db, caller: Manager, here: ZonesHere, zone_id: Id) -> None:
     """Removes a simulated zone in which no work is left."""
-    await database.write(zones.remove_zone, caller, zone_id, request.app.state.work_in_zone)
+    await database.write(zones.remove_zone, caller, zone_id, here.work_in_zone)
 
 
 @router.get("/pools")
@@ -84,11 +84,9 @@ async def change_pool(
 
 
 @router.delete("/pools/{pool_id}", status_code=204)
-async def delete_pool(
-    database: Db, caller: Manager, pool_id: Id, expected: IfMatch, hooks: PoolHooks
-) -> None:
+async def delete_pool(database: Db, caller: Manager, pool_id: Id, expected: IfMatch, here: ZonesHere) -> None:
     """Deletes a pool without nodes, quotas and work that names it."""
-    await database.write(pools.delete_pool, caller, pool_id, expected, hooks)
+    await database.write(pools.delete_pool, caller, pool_id, expected, here.pool_hooks)
 
 
 @router.get("/nodes")
