@@ -155,7 +155,7 @@ class OneZone:
     prober_here: Prober
     engine_here: Any
 
-    async def engine(self, zone_id: str) -> Any:
+    async def reach(self, zone_id: str) -> Any:
         return self.engine_here
 
     async def prober(self, zone_id: str) -> Prober:

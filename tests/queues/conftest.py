@@ -1,5 +1,6 @@
-"""A campus with people for tests of queues."""
+"""A campus with people and a zone for tests of queues."""
 
 from tests.campus import campus
+from tests.control.ground import ground
 
-__all__ = ["campus"]
+__all__ = ["campus", "ground"]

@@ -22,11 +22,11 @@ MACHINE = Node("big", 64_000, 256 * 1024, devices=tuple(Device(f"gpu-{n}", 81920
 
 
 def find(transaction: Transaction, organisation_id: str, name: str) -> FlavorFacts:
-    return flavors.find(transaction, node_by_id(transaction, organisation_id), name)
+    return flavors.find(transaction, node_by_id(transaction, organisation_id), name, "training")
 
 
 def usable(transaction: Transaction, organisation_id: str) -> tuple[FlavorFacts, ...]:
-    return flavors.usable(transaction, node_by_id(transaction, organisation_id))
+    return flavors.usable(transaction, node_by_id(transaction, organisation_id), "training")
 
 
 async def see_machine(campus: Campus, node: Node = MACHINE) -> tuple[str, ...]:

@@ -60,9 +60,9 @@ class QueueTree(Resource):
 class Flavors(Resource):
     """Named bundles of CPU, memory and GPUs that work can choose from."""
 
-    def list(self, *, organisation: str | None = None) -> Iterator[Flavor]:
-        """With an organisation, those that its work may use."""
-        query = {} if organisation is None else {"organisation": organisation}
+    def list(self, *, organisation: str | None = None, kind: str | None = None) -> Iterator[Flavor]:
+        """With an organisation, those that its work may use; with a kind, those that are offered for it."""
+        query = given(organisation=organisation, kind=kind)
         return self._each(Flavor, "flavors", query=query)
 
     def get(self, flavor_id: str) -> Flavor:
@@ -77,9 +77,10 @@ class Flavors(Resource):
         organisation_ids: Sequence[str],
         gpu: FlavorGpu | None = None,
         description: str = "",
+        kinds: Sequence[str] = (),
         enabled: bool = True,
     ) -> Flavor:
-        """`gpu` takes whole GPUs, or slices by memory, fraction or MIG profile."""
+        """`gpu` takes whole GPUs, or slices by memory, fraction or MIG profile; no `kinds` are all."""
         body = given(
             name=name,
             description=description,
@@ -87,6 +88,7 @@ class Flavors(Resource):
             memory_mib=memory_mib,
             gpu=gpu,
             organisation_ids=organisation_ids,
+            kinds=kinds,
             enabled=enabled,
         )
         return self._create(Flavor, "flavors", body=body)
@@ -101,6 +103,7 @@ class Flavors(Resource):
         memory_mib: int = UNCHANGED,
         gpu: FlavorGpu | None = UNCHANGED,
         organisation_ids: Sequence[str] = UNCHANGED,
+        kinds: Sequence[str] = UNCHANGED,
         enabled: bool = UNCHANGED,
         generation: int | None = None,
     ) -> Flavor:
@@ -112,6 +115,7 @@ class Flavors(Resource):
             memory_mib=memory_mib,
             gpu=gpu,
             organisation_ids=organisation_ids,
+            kinds=kinds,
             enabled=enabled,
         )
         return self._change("PATCH", Flavor, "flavors", flavor_id, body=body, generation=generation)

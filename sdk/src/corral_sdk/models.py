@@ -363,6 +363,8 @@ class Flavor:
     cpu_milli: int
     memory_mib: int
     gpu: FlavorGpu | None
+    kinds: tuple[str, ...]
+    """For which kinds of work it is offered; empty: for all."""
     enabled: bool
     preset: bool
     """Corral created it for the first machine it found; it can be edited like any other."""

@@ -28,6 +28,10 @@ _Orgs = Annotated[
     list[str] | None,
     typer.Option("--org", metavar="ORG", help="Who may use it, with everything below; repeatable."),
 ]
+_Kinds = Annotated[
+    list[str] | None,
+    typer.Option("--kind", metavar="KIND", help="Only for this kind of work; repeatable; 'all' for all."),
+]
 
 
 @app.command("list")
@@ -35,12 +39,15 @@ def list_flavors(
     org: Annotated[
         str | None, typer.Option(metavar="ORG", help="Only flavors that work of this organisation may use.")
     ] = None,
+    kind: Annotated[
+        str | None, typer.Option(metavar="KIND", help="Only flavors that are offered for this kind of work.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the flavors you can see."""
     client = connect()
     place = find_organisation(client, org).id if org else None
-    flavors = list(client.flavors.list(organisation=place))
+    flavors = list(client.flavors.list(organisation=place, kind=kind))
     if as_json:
         print_json(encode(flavors))
         return
@@ -51,12 +58,13 @@ def list_flavors(
             shown(each.memory_mib, "memory_mib"),
             shown_gpu(each.gpu),
             ", ".join(place.name for place in each.organisations),
+            ", ".join(each.kinds) or "all",
             "yes" if each.enabled else "no",
             each.description,
         )
         for each in flavors
     )
-    columns = ("Name", "CPUs", "Memory", "GPUs", "For", "Enabled", "Description")
+    columns = ("Name", "CPUs", "Memory", "GPUs", "For", "Kinds", "Enabled", "Description")
     print_table(columns, rows, empty="There are no flavors. Create one: corral flavor create --help")
     for each in flavors:
         _warn_of_lack(each)
@@ -78,6 +86,7 @@ def show(flavor: _Flavor, as_json: Json = False) -> None:
             "Memory": shown(found.memory_mib, "memory_mib"),
             "GPUs": shown_gpu(found.gpu),
             "For": ", ".join(place.name for place in found.organisations),
+            "Kinds": ", ".join(found.kinds) or "all",
             "Enabled": "yes" if found.enabled else "no",
             "Fits": found.lack.sentence if found.lack else None,
         }
@@ -92,6 +101,7 @@ def create(
     gpu: _Gpu = None,
     gpu_model: _Models = None,
     org: _Orgs = None,
+    kind: _Kinds = None,
     description: Annotated[str, typer.Option(help="What it is for.")] = "",
     as_json: Json = False,
 ) -> None:
@@ -104,6 +114,7 @@ def create(
         gpu=_gpu(gpu, gpu_model) if gpu is not None else None,
         organisation_ids=_places(client, org),
         description=description,
+        kinds=_kinds(kind),
     )
     if as_json:
         print_json(encode(made))
@@ -121,6 +132,7 @@ def edit(
     gpu: _Gpu = None,
     gpu_model: _Models = None,
     org: _Orgs = None,
+    kind: _Kinds = None,
     description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
     enabled: Annotated[
         bool | None, typer.Option("--enable/--disable", help="Whether new work may use it.")
@@ -129,8 +141,8 @@ def edit(
 ) -> None:
     """Change a flavor. Work that was submitted with it stays as it is."""
     require_change(
-        *(name, cpu, memory, gpu, gpu_model, org, description, enabled),
-        options="--name, --cpu, --memory, --gpu, --org, --description, --enable, --disable",
+        *(name, cpu, memory, gpu, gpu_model, org, kind, description, enabled),
+        options="--name, --cpu, --memory, --gpu, --org, --kind, --description, --enable, --disable",
     )
     client = connect()
     found = find_flavor(client, flavor)
@@ -146,6 +158,8 @@ def edit(
         raise CommandError("--gpu-model needs --gpu.", remedy="Give --gpu as well.")
     if org:
         wanted["organisation_ids"] = _places(client, org)
+    if kind:
+        wanted["kinds"] = _kinds(kind)
     changed = client.flavors.update(found.id, generation=found.generation, **wanted)
     if as_json:
         print_json(encode(changed))
@@ -175,6 +189,10 @@ def find_flavor(client: Client, text: str) -> Flavor:
 def _gpu(text: str, models: list[str] | None) -> FlavorGpu | None:
     asked = gpu_of(text)
     return None if asked is None else FlavorGpu(**asked, models=tuple(models or ()))
+
+
+def _kinds(texts: list[str] | None) -> list[str]:
+    return [] if not texts or texts == ["all"] else texts
 
 
 def _places(client: Client, texts: list[str] | None) -> list[str]:

@@ -16,7 +16,7 @@ from corral.engines.tasks import Task
 from corral.identity.organisation_hooks import OrganisationHooks
 from corral.identity.user_hooks import UserHook
 from corral.inputs.secrets import SecretBox
-from corral.store.database import AnyRow, Transaction
+from corral.store.database import Transaction
 from corral.workloads.creation import Home
 from corral.workloads.ownership import NOTHING_OWNED, Owned
 from corral.workloads.rows import ReplicaRow, WorkloadRow
@@ -41,7 +41,7 @@ class KindContext:
 KindHere = Annotated[KindContext, Depends(using(KindContext))]
 
 Tasks = Callable[[KindContext, Transaction, WorkloadRow, Sequence[ReplicaRow]], Mapping[int, Task]]
-Masks = Callable[[KindContext, Transaction, AnyRow], Sequence[bytes]]
+Masks = Callable[[KindContext, Transaction, WorkloadRow], Sequence[bytes]]
 
 
 def _as_given(transaction: Transaction, home: Home, spec: S, chosen: ZoneChoice) -> S:  # noqa: ARG001
@@ -107,7 +107,7 @@ class OpenKind:
     ) -> Mapping[int, Task]:
         return self.kind.tasks(self.context, transaction, row, replicas)
 
-    def masks(self, transaction: Transaction, row: AnyRow) -> tuple[bytes, ...]:
+    def masks(self, transaction: Transaction, row: WorkloadRow) -> tuple[bytes, ...]:
         given = self.context.secrets.masks(transaction, row.id)
         return (*given, *self.kind.masks(self.context, transaction, row))
 
@@ -119,7 +119,7 @@ def open_kinds(kinds: Sequence[Kind], context: KindContext) -> dict[str, OpenKin
 
 
 def masks_of(
-    opened: Mapping[str, OpenKind], context: KindContext, transaction: Transaction, row: AnyRow
+    opened: Mapping[str, OpenKind], context: KindContext, transaction: Transaction, row: WorkloadRow
 ) -> tuple[bytes, ...]:
     """What the output of a workload must not show; secrets also of a kind that this Corral does not have."""
     kind = opened.get(row.kind)

@@ -16,7 +16,7 @@ from corral.audit.record import Subject, record
 from corral.core.ids import Kind, new_id
 from corral.core.nodes import Node
 from corral.core.permissions import Permission
-from corral.core.refusals import NotFound
+from corral.core.refusals import Invalid, NotFound
 from corral.core.scopes import contains
 from corral.core.workloads import Request
 from corral.events.record import publish
@@ -45,8 +45,13 @@ class _Place:
     path: str
 
 
-def list_flavors(transaction: Transaction, caller: Caller, organisation_id: str | None = None) -> Flavors:
-    """Those that some work the caller may see could use; or those that work of one organisation may use."""
+def list_flavors(
+    transaction: Transaction, caller: Caller, organisation_id: str | None = None, kind: str | None = None
+) -> Flavors:
+    """Those that some work the caller may see could use; or those that work of one organisation may use.
+
+    With a kind, those that are offered for it.
+    """
     scopes = caller.scopes(Permission.FLAVORS_READ)
     if organisation_id is not None:
         scopes = [find_node(transaction, caller, organisation_id, Permission.FLAVORS_READ).path]
@@ -55,6 +60,8 @@ def list_flavors(transaction: Transaction, caller: Caller, organisation_id: str 
     nodes = [each for zone in all_zones(transaction) for each in shapes(transaction, zone.id)]
     shown = []
     for row in transaction.rows(select(flavor)):
+        if kind is not None and row.kinds and kind not in row.kinds:
+            continue
         given = places.get(row.id, [])
         fits = any(
             contains(place.path, scope) or (whole and contains(scope, place.path))
@@ -73,7 +80,10 @@ def get_flavor(transaction: Transaction, caller: Caller, flavor_id: str) -> Flav
     raise NotFound(f"There is no flavor {flavor_id} that you may see.", "List the flavors to find its id.")
 
 
-def create_flavor(transaction: Transaction, caller: Caller, new: NewFlavor) -> Flavor:
+def create_flavor(
+    transaction: Transaction, caller: Caller, new: NewFlavor, known_kinds: Sequence[str]
+) -> Flavor:
+    _check_kinds(new.kinds, known_kinds)
     nodes = _allowed(transaction, caller, new.organisation_ids)
     _check_name(transaction, new.name)
     flavor_id = new_id(Kind.FLAVOR, transaction.now)
@@ -84,6 +94,7 @@ def create_flavor(transaction: Transaction, caller: Caller, new: NewFlavor) -> F
             description=new.description,
             cpu_milli=new.cpu_milli,
             memory_mib=new.memory_mib,
+            kinds=sorted(set(new.kinds)),
             enabled=new.enabled,
             preset=False,
             created_at=transaction.now,
@@ -99,7 +110,12 @@ def create_flavor(transaction: Transaction, caller: Caller, new: NewFlavor) -> F
 
 
 def change_flavor(
-    transaction: Transaction, caller: Caller, flavor_id: str, change: FlavorChange, expected: Expected
+    transaction: Transaction,
+    caller: Caller,
+    flavor_id: str,
+    change: FlavorChange,
+    expected: Expected,
+    known_kinds: Sequence[str],
 ) -> Flavor:
     before = get_flavor(transaction, caller, flavor_id)
     expected.check(before.generation)
@@ -112,6 +128,9 @@ def change_flavor(
     }
     if values.get("name", before.name) != before.name:
         _check_name(transaction, values["name"])
+    if change.kinds is not None:
+        _check_kinds(change.kinds, known_kinds)
+        values["kinds"] = sorted(set(change.kinds))
     if "gpu" in wanted:
         values.update(_gpu_columns(change.gpu))
     nodes = held
@@ -191,6 +210,14 @@ def _check_name(transaction: Transaction, name: str) -> None:
         raise conflict("body.name", f"There is already a flavor called {name}.", "Choose another name.")
 
 
+def _check_kinds(wanted: Sequence[str], known: Sequence[str]) -> None:
+    for index, kind in enumerate(wanted):
+        if kind not in known:
+            raise Invalid.field(
+                f"body.kinds[{index}]", f"There is no kind {kind}.", f"Use one of: {', '.join(known)}."
+            )
+
+
 def _gpu_columns(gpu: FlavorGpu | None) -> JsonObject:
     return {
         "gpu_count": 0 if gpu is None else gpu.count,
@@ -245,6 +272,7 @@ def _flavor(
         cpu_milli=row.cpu_milli,
         memory_mib=row.memory_mib,
         gpu=gpu,
+        kinds=row.kinds,
         enabled=row.enabled,
         preset=row.preset,
         organisations=[
@@ -260,7 +288,8 @@ def _flavor(
 
 
 def _told(one: Flavor) -> JsonObject:
-    told = one.model_dump(include={"name", "description", "cpu_milli", "memory_mib", "gpu", "enabled"})
+    fields = {"name", "description", "cpu_milli", "memory_mib", "gpu", "kinds", "enabled"}
+    told = one.model_dump(include=fields)
     return {**told, "organisations": [place.name for place in one.organisations]}
 
 

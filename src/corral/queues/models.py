@@ -163,6 +163,9 @@ Model = Annotated[str, StringConstraints(min_length=1, max_length=120)]
 Places = Annotated[list[Id], Field(max_length=200)]
 
 
+KindName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,19}$"), Field(examples=["training"])]
+
+
 class FlavorGpu(Input):
     """`count` whole GPUs, or as many slices on different ones: by memory, fraction or MIG profile."""
 
@@ -202,6 +205,7 @@ class Flavor(Output):
     cpu_milli: int
     memory_mib: int
     gpu: FlavorGpu | None
+    kinds: list[str] = Field(description="For which kinds of work it is offered; empty: for all.")
     enabled: bool
     preset: bool = Field(
         description="Corral created it for the first machine it found; it can be edited like any other."
@@ -233,6 +237,9 @@ class NewFlavor(Input):
     organisation_ids: Places = Field(
         min_length=1, description="Organisations that may use it, with everything below them."
     )
+    kinds: list[KindName] = Field(
+        [], max_length=20, description="For which kinds of work it is offered; empty: for all."
+    )
     enabled: bool = True
 
 
@@ -243,4 +250,5 @@ class FlavorChange(Change):
     memory_mib: MemoryMib | None = None
     gpu: FlavorGpu | None = Field(None, description="null: no GPU.")
     organisation_ids: Places | None = None
+    kinds: list[KindName] | None = Field(None, max_length=20, description="Empty: all kinds.")
     enabled: bool | None = None

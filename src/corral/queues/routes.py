@@ -2,22 +2,22 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Response
 
 from corral.api.callers import Caller, Requires
 from corral.api.models import Id
 from corral.api.once import CreatedOnce, Db
-from corral.api.parts import part_of
 from corral.api.versions import IfMatch, tagged
 from corral.core.permissions import Permission
 from corral.queues import flavor_management as flavors
 from corral.queues import management
-from corral.queues.context import QueueContext
+from corral.queues.context import QueuesHere
 from corral.queues.models import (
     ChangedQueues,
     Flavor,
     FlavorChange,
     Flavors,
+    KindName,
     NewFlavor,
     NewQueue,
     Queue,
@@ -25,7 +25,6 @@ from corral.queues.models import (
     QueueChanges,
     Queues,
 )
-from corral.queues.use import UseOfQueues
 
 router = APIRouter(tags=["queues"])
 
@@ -35,17 +34,12 @@ FlavorReader = Annotated[Caller, Requires(Permission.FLAVORS_READ)]
 FlavorManager = Annotated[Caller, Requires(Permission.FLAVORS_MANAGE)]
 
 
-async def _use(request: Request) -> UseOfQueues | None:
-    return part_of(request, QueueContext).use_of_queues
-
-
-UseHere = Annotated[UseOfQueues | None, Depends(_use)]
-
-
 @router.get("/queues")
-async def list_queues(database: Db, use: UseHere, caller: Reader, organisation: Id | None = None) -> Queues:
+async def list_queues(
+    database: Db, queues: QueuesHere, caller: Reader, organisation: Id | None = None
+) -> Queues:
     """The queue tree with its quotas, and warnings where guarantees exceed capacity."""
-    return await database.scan(management.list_queues, caller, organisation, use)
+    return await database.scan(management.list_queues, caller, organisation, queues.use)
 
 
 @router.post("/queues", status_code=201)
@@ -55,22 +49,26 @@ async def create_queue(once: CreatedOnce, caller: Manager, new: NewQueue) -> Que
 
 
 @router.post("/queues/changes")
-async def change_queues(database: Db, use: UseHere, caller: Manager, wanted: QueueChanges) -> ChangedQueues:
+async def change_queues(
+    database: Db, queues: QueuesHere, caller: Manager, wanted: QueueChanges
+) -> ChangedQueues:
     """Changes several queues, all or none; a dry run only reports the effects."""
     work = database.scan if wanted.dry_run else database.write
-    return await work(management.change_queues, caller, wanted, use)
+    return await work(management.change_queues, caller, wanted, queues.use)
 
 
 @router.get("/queues/{queue_id}")
-async def get_queue(database: Db, use: UseHere, caller: Reader, queue_id: Id, response: Response) -> Queue:
+async def get_queue(
+    database: Db, queues: QueuesHere, caller: Reader, queue_id: Id, response: Response
+) -> Queue:
     """One queue."""
-    return tagged(response, await database.scan(management.get_queue, caller, queue_id, use))
+    return tagged(response, await database.scan(management.get_queue, caller, queue_id, queues.use))
 
 
 @router.patch("/queues/{queue_id}")
 async def change_queue(
     database: Db,
-    use: UseHere,
+    queues: QueuesHere,
     caller: Manager,
     queue_id: Id,
     change: QueueChange,
@@ -78,20 +76,24 @@ async def change_queue(
     response: Response,
 ) -> Queue:
     """Changes the quotas and policies of a queue."""
-    changed = await database.write(management.change_queue, caller, queue_id, change, expected, use)
+    changed = await database.write(management.change_queue, caller, queue_id, change, expected, queues.use)
     return tagged(response, changed)
 
 
 @router.get("/flavors")
-async def list_flavors(database: Db, caller: FlavorReader, organisation: Id | None = None) -> Flavors:
-    """What work can choose from; with an organisation, what its work may use."""
-    return await database.scan(flavors.list_flavors, caller, organisation)
+async def list_flavors(
+    database: Db, caller: FlavorReader, organisation: Id | None = None, kind: KindName | None = None
+) -> Flavors:
+    """What work can choose from: all of it, that of an organisation, that which a kind of work is offered."""
+    return await database.scan(flavors.list_flavors, caller, organisation, kind)
 
 
 @router.post("/flavors", status_code=201)
-async def create_flavor(once: CreatedOnce, caller: FlavorManager, new: NewFlavor) -> Flavor:
+async def create_flavor(
+    once: CreatedOnce, queues: QueuesHere, caller: FlavorManager, new: NewFlavor
+) -> Flavor:
     """Creates a flavor."""
-    return await once.create(caller, flavors.create_flavor, new)
+    return await once.create(caller, flavors.create_flavor, new, queues.kinds)
 
 
 @router.get("/flavors/{flavor_id}")
@@ -103,6 +105,7 @@ async def get_flavor(database: Db, caller: FlavorReader, flavor_id: Id, response
 @router.patch("/flavors/{flavor_id}")
 async def change_flavor(
     database: Db,
+    queues: QueuesHere,
     caller: FlavorManager,
     flavor_id: Id,
     change: FlavorChange,
@@ -110,7 +113,7 @@ async def change_flavor(
     response: Response,
 ) -> Flavor:
     """Changes a flavor for new work; what runs keeps what it asked for."""
-    changed = await database.write(flavors.change_flavor, caller, flavor_id, change, expected)
+    changed = await database.write(flavors.change_flavor, caller, flavor_id, change, expected, queues.kinds)
     return tagged(response, changed)
 
 

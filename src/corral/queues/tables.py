@@ -76,6 +76,7 @@ flavor = Table(
     Column("gpu_profile", String(40)),
     Column("gpu_models", json_value(), nullable=False),
     Column("mode", String(10), comment="of the devices; null without any"),
+    Column("kinds", json_value(), nullable=False, server_default="[]", comment="of work; none means all"),
     Column("enabled", Boolean, nullable=False),
     Column("preset", Boolean, nullable=False, comment="made from the first inventory"),
     Column("created_at", Instant, nullable=False),

@@ -151,7 +151,7 @@ def _affordable(transaction: Transaction, home: Home, spec: RuntimeSpec) -> Runt
     node = home.organisation
     if may_use_numbers(transaction, node.id, home.owner_id):
         return spec
-    usable = flavors.usable(transaction, node)
+    usable = flavors.usable(transaction, node, spec.kind)
     if not usable:
         raise Conflict(f"Nobody offers a flavor to {node.name}.", "Ask an administrator for one.")
     return spec.model_copy(update={"resources": None, "flavor": usable[0].name})

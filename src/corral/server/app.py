@@ -190,7 +190,7 @@ def create_app(parts: Parts) -> FastAPI:
         ZoneContext(
             names_in_zone, (*_hooks(parts, lambda kind: kind.pool_hooks), WorkOfPools(), QuotasOfPools())
         ),
-        QueueContext(use_of_queues),
+        QueueContext(use_of_queues, tuple(kinds)),
         WorkloadContext(
             zones,
             masks=partial(masks_of, kinds, context),

@@ -9,12 +9,13 @@ from fastapi import Depends
 from corral.api.parts import using
 from corral.core.concurrency import ConcurrencyLimit
 from corral.engines.interface import Reach
-from corral.store.database import AnyRow, Transaction
+from corral.store.database import Transaction
 from corral.workloads.masker import Masker
+from corral.workloads.rows import WorkloadRow
 from corral.workloads.verdicts import Prober
 
 # What the output of the workload in this row must not show.
-Masks = Callable[[Transaction, AnyRow], Sequence[bytes]]
+Masks = Callable[[Transaction, WorkloadRow], Sequence[bytes]]
 
 
 class Zones(Protocol):

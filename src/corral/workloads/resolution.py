@@ -46,13 +46,13 @@ def _resources(transaction: Transaction, home: Home, spec: WorkSpec) -> tuple[Re
             raise Invalid.field(
                 "body.resources",
                 f"Work of {node.name} chooses a flavor instead of numbers.",
-                _choose_flavor(transaction, node),
+                _choose_flavor(transaction, node, spec.kind),
             )
         return spec.resources, None
     if spec.flavor is None:
-        remedy = _choose_flavor(transaction, node)
+        remedy = _choose_flavor(transaction, node, spec.kind)
         raise Invalid.field("body.flavor", "It says nothing of what it needs.", remedy)
-    found = flavors.find(transaction, node, spec.flavor)
+    found = flavors.find(transaction, node, spec.flavor, spec.kind)
     devices = found.devices
     gpu = devices and Gpu(
         count=devices.count,
@@ -65,9 +65,8 @@ def _resources(transaction: Transaction, home: Home, spec: WorkSpec) -> tuple[Re
     return Resources(cpu_milli=found.cpu_milli, memory_mib=found.memory_mib, gpu=gpu or None), found.name
 
 
-def _choose_flavor(transaction: Transaction, node: Organisation) -> str:
-    names = ", ".join(one.name for one in flavors.usable(transaction, node)[:8])
-    return f"Choose a flavor: {names or 'none is there yet'}."
+def _choose_flavor(transaction: Transaction, node: Organisation, kind: str) -> str:
+    return f"Choose a flavor: {flavors.usable_names(transaction, node, kind)}."
 
 
 def _pool_ids(transaction: Transaction, spec: WorkSpec, zone_id: str) -> list[str]:

@@ -201,6 +201,7 @@ class Simulation(Input):
 class WorkSpec(Input):
     """The part of a document that all kinds share."""
 
+    kind: str  # each kind has its own
     version: Literal[1, 2] = Field(2, description="Of the document's form; both mean the same here.")
     name: WorkName
     organisation_id: Id | None = Field(

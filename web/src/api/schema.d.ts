@@ -153,7 +153,7 @@ export interface paths {
         };
         /**
          * List Flavors
-         * @description What work can choose from; with an organisation, what its work may use.
+         * @description What work can choose from: all of it, that of an organisation, that which a kind of work is offered.
          */
         get: operations["list_flavors"];
         put?: never;
@@ -2525,6 +2525,11 @@ export interface components {
              * @example f01k9x3v7qzt8m2c4w6d0ef
              */
             id: string;
+            /**
+             * Kinds
+             * @description For which kinds of work it is offered; empty: for all.
+             */
+            kinds: string[];
             /** @description Why work with it can never run: it fits on no node, lost and cordoned ones counted. null: it fits. */
             lack: components["schemas"]["FlavorLack"] | null;
             /** May Change */
@@ -2557,6 +2562,11 @@ export interface components {
             enabled?: boolean | null;
             /** @description null: no GPU. */
             gpu?: components["schemas"]["FlavorGpu"] | null;
+            /**
+             * Kinds
+             * @description Empty: all kinds.
+             */
+            kinds?: string[] | null;
             /** Memory Mib */
             memory_mib?: number | null;
             /** Name */
@@ -3255,6 +3265,12 @@ export interface components {
              */
             enabled?: boolean;
             gpu?: components["schemas"]["FlavorGpu"] | null;
+            /**
+             * Kinds
+             * @description For which kinds of work it is offered; empty: for all.
+             * @default []
+             */
+            kinds?: string[];
             /**
              * Memory Mib
              * @example 16384
@@ -6851,6 +6867,7 @@ export interface operations {
     list_flavors: {
         parameters: {
             query?: {
+                kind?: string | null;
                 organisation?: string | null;
             };
             header?: never;

@@ -63,9 +63,9 @@ export const usableFlavorsQuery = (organisation: string | undefined) =>
   queryOptions({
     queryKey: [...keys.flavors, 'usable', organisation ?? null],
     queryFn: async () =>
-      (await body(client.GET('/api/v1/flavors', { params: { query: { organisation } } }))).items.filter(
-        (one) => one.enabled,
-      ),
+      (
+        await body(client.GET('/api/v1/flavors', { params: { query: { organisation, kind: 'training' } } }))
+      ).items.filter((one) => one.enabled),
     placeholderData: (before) => before,
   });
 

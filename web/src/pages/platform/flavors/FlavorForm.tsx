@@ -10,8 +10,11 @@ import { Notice, ProblemNotice } from '../../../components/States';
 import { useSubmit } from '../../../components/useSubmit';
 import { usePlaces } from '../../organisation/places';
 import { useFlavorLack } from '../../work/never-words';
+import { useKindWords } from '../../work/words';
 import { useFlavorDescription } from './description';
 import { SIZES, sizeOf, type Gpu, type Size } from './gpu';
+
+const KINDS = ['training', 'runtime'];
 
 interface Values {
   name: string;
@@ -25,6 +28,7 @@ interface Values {
   profile?: string;
   models?: string[];
   organisation_ids: string[];
+  kinds: string[];
   enabled: boolean;
 }
 
@@ -45,6 +49,7 @@ export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props
   const size = Form.useWatch('size', form) ?? sizeOf(flavor?.gpu ?? null);
   const description = useFlavorDescription();
   const shown = flavor ? description(flavor) : '';
+  const kindWords = useKindWords();
   const lack = useFlavorLack()(flavor ?? { lack: null });
   const editable = flavor === null || flavor.may_change;
   const offered = nodes.filter((node) => heldOn(node.id).has('flavors.manage'));
@@ -59,6 +64,7 @@ export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props
         memory_mib: Math.round(values.memory_gib * 1024),
         gpu: gpuOf(values, flavor?.gpu ?? null),
         organisation_ids: values.organisation_ids,
+        kinds: values.kinds,
         enabled: values.enabled,
       };
       return flavor
@@ -161,6 +167,9 @@ export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props
             options={offered.map((node) => ({ value: node.id, label: crumb(node.id) }))}
           />
         </Form.Item>
+        <Form.Item name="kinds" label={t('flavors.kinds')} extra={t('flavors.kindsHint')}>
+          <Select mode="multiple" options={KINDS.map((one) => ({ value: one, label: kindWords(one) }))} />
+        </Form.Item>
         <Form.Item name="enabled" valuePropName="checked">
           <Checkbox>{t('flavors.canBeChosen')}</Checkbox>
         </Form.Item>
@@ -186,7 +195,7 @@ export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props
 }
 
 function valuesOf(flavor: Flavor | null, description: string, first: string | undefined): Partial<Values> {
-  if (!flavor) return { size: 'none', count: 1, enabled: true, organisation_ids: first ? [first] : [] };
+  if (!flavor) return { size: 'none', count: 1, enabled: true, kinds: [], organisation_ids: first ? [first] : [] };
   const { gpu } = flavor;
   return {
     name: flavor.name,
@@ -200,6 +209,7 @@ function valuesOf(flavor: Flavor | null, description: string, first: string | un
     profile: gpu?.profile ?? undefined,
     models: gpu?.models ?? [],
     organisation_ids: flavor.organisations.map((one) => one.id),
+    kinds: flavor.kinds,
     enabled: flavor.enabled,
   };
 }
