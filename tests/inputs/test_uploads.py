@@ -197,18 +197,16 @@ async def test_stranger_sends_nothing(visitor: ApiClient, settings: Settings) ->
     assert not (settings.home / "uploads").exists()
 
 
-async def test_work_is_given_its_upload_and_keeps_it_until_it_is_deleted(
-    ground: Ground, settings: Settings
-) -> None:
+async def test_work_is_given_its_upload_and_keeps_it_until_it_is_deleted(ground: Ground) -> None:
     admin, database = await ground.campus.token(ground.campus.admin), ground.campus.database
     sent = made(await send(admin))
     work = await ground.submit(admin, "with", upload_id=sent["id"])
     await ground.settle()
     (task,) = [start.task for start in ground.started]
     assert task is not None
-    assert task.upload == Archive(settings.home / "uploads" / sent["sha256"], Form.TAR)
-    assert task.upload is not None
-    assert task.upload.path.read_bytes() == SMALL
+    assert task.upload == Content(sent["sha256"], sent["size_bytes"], Form.TAR)
+    files = part(ground.campus.app, Inputs).uploads
+    assert files.find(task.upload).path.read_bytes() == SMALL
 
     ground.campus.clock.advance(hours=30)
     await database.write(forget_unused, 100)

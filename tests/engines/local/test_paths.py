@@ -103,6 +103,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "engines/local/files/workspaces.py": ("chmod mkdir os.rename rmdir unlink", f"{DATA}; {COUNTS}"),
     "inputs/routes.py": ("exists", "an archive, in a directory of Corral's own"),
     "inputs/secrets.py": ("exists", SQL),
+    "inputs/upload_fetching.py": ("exists", "an archive, in a directory of Corral's own"),
     "inputs/upload_files.py": ("is_dir is_file mkdir open os.scandir stat tempfile.mkstemp unlink", DATA),
     "inputs/uploads.py": ("exists", SQL),
 }
