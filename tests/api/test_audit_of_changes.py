@@ -1,11 +1,14 @@
 """Every route that changes something leaves an entry in the audit log, with the request's id."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx2
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from sqlalchemy import insert
 
+from corral.hosts.tables import host
 from tests.apps import PREFIX, ApiClient
 from tests.campus import PASSWORD, Campus, made
 from tests.description import api_description
@@ -196,6 +199,13 @@ async def test_every_change_is_in_the_audit_log(campus: Campus) -> None:
     await do("workload.stop", "POST", "/workloads/actions", {"action": "stop", "ids": [workload]})
     act = "/workloads/{workload_id}/{action}"
     await do("workload.resume", "POST", act, workload_id=workload, action="resume")
+
+    long_ago = datetime(2020, 1, 1, tzinfo=UTC)
+    silent = insert(host).values(
+        id="0f", name="box", url="http://127.0.0.1:1", version="0", started_at=long_ago, seen_at=long_ago
+    )
+    await campus.database.write(lambda transaction: transaction.run(silent))
+    await do("host.delete", "DELETE", "/hosts/{host_id}", host_id="0f")
 
     renamed = {(method, one.replace("{id}", "{organisation_id}")) for method, one in recorder.done}
     assert renamed == changing_routes()

@@ -18,7 +18,7 @@ from corral.api.callers import Authority, Caller, Origin
 from corral.api.versions import Expected
 from corral.core.permissions import Permission
 from corral.core.refusals import NotFound, Refusal
-from corral.identity import grants, imports, invitations, organisations, roles, users
+from corral.identity import grants, imports, invitations, joining, organisations, roles, users
 from corral.identity.bootstrap import found_installation, is_new, super_administrator
 from corral.identity.context import Identity
 from corral.identity.login import SessionRules, _use_link
@@ -230,7 +230,7 @@ def accept(world: World, caller: Caller, act: Act) -> None:
         invite(world, caller, act)
     account = {"name": world.new_name(), "display_name": "Made", "password": "irrelevant here"}
     accepted = AcceptInvitation.model_validate({"secret": world.secrets[-1], **account})
-    signed_in = invitations.accept_invitation(world.transaction, accepted, "hash", ORIGIN, RULES)
+    signed_in = joining.accept_invitation(world.transaction, accepted, "hash", ORIGIN, RULES)
     world.controlled.append(signed_in.session.user.id)
 
 
@@ -256,7 +256,7 @@ def others_join(world: World, _caller: Caller, act: Act) -> None:
         raise NOTHING_OPEN
     person = _person(world, act)
     held = authorities_of(world.transaction, person)
-    invitations.join_as_member(
+    joining.join_as_member(
         world.transaction, Caller(person, person, "session", "", ORIGIN, held), world.codes[-1]
     )
 
@@ -266,7 +266,7 @@ def join_anew(world: World, _caller: Caller, _act: Act) -> None:
         join = Join(
             code=world.codes[-1], name=world.new_name(), display_name="Made", password="irrelevant here"
         )
-        signed_in = invitations.join_with_code(world.transaction, join, "hash", ORIGIN, RULES)
+        signed_in = joining.join_with_code(world.transaction, join, "hash", ORIGIN, RULES)
         world.controlled.append(signed_in.session.user.id)
 
 
@@ -274,7 +274,7 @@ def join_more(world: World, caller: Caller, _act: Act) -> None:
     # Routes refuse this to tokens with limited scopes.
     if not world.codes or caller.limited:
         raise NOTHING_OPEN
-    invitations.join_as_member(world.transaction, caller, world.codes[-1])
+    joining.join_as_member(world.transaction, caller, world.codes[-1])
 
 
 def change_person(world: World, caller: Caller, act: Act) -> None:

@@ -8,6 +8,7 @@ ACTIONS: dict[str, str] = {
     "grant.create": "Gave a person a role",
     "grant.delete": "Took a role from a person",
     "grant.expire": "A role given for a limited time ended",
+    "host.delete": "Deleted a host that does not come back",
     "invitation.create": "Created an invitation",
     "invitation.delete": "Withdrew an invitation",
     "invitation.expire": "An invitation expired unused",

@@ -65,7 +65,7 @@ def end_invitations(transaction: Transaction, most: int) -> int:
         kind, seats_taken = form.kind, row.seats_taken if form is CODE else None
         facts = _audited(row, mail=row.mail, seats_taken=seats_taken)
         subject = Subject(kind, row.id, row.organisation, row.path)
-        record(transaction, SYSTEM, f"{kind}.expire", subject, before=facts)
+        record(transaction, SYSTEM, form.expired, subject, before=facts)
         publish(transaction, kind, row.id, 1, scope=row.path)
     if ended:
         transaction.hint(IDENTITY)

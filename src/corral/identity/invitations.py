@@ -44,9 +44,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How people use an invitation; `kind` is its name in events and in the audit log."""
+    """How people use an invitation; `kind` is its name in events, the audit log has the actions."""
 
     kind: str
+    created: str
+    deleted: str
+    expired: str
     id_kind: Kind
     gone_detail: str
     missing: tuple[str, str]  # detail and remedy for whoever manages invitations
@@ -58,12 +61,18 @@ class Form:
 
 LINK = Form(
     "invitation",
+    "invitation.create",
+    "invitation.delete",
+    "invitation.expire",
     Kind.INVITATION,
     "This invitation was used, withdrawn or has expired.",
     ("There is no such invitation.", "List the invitations; it may have been used."),
 )
 CODE = Form(
     "join_code",
+    "join_code.create",
+    "join_code.delete",
+    "join_code.expire",
     Kind.JOIN_CODE,
     "There is no such join code, or it is full or has expired.",
     ("There is no such join code.", "List the join codes to find its id."),
@@ -129,7 +138,7 @@ def withdraw(transaction: Transaction, caller: Caller, form: Form, invitation_id
     node = find_node(transaction, caller, row.organisation_id, Permission.PEOPLE_INVITE)
     transaction.run(delete(invitation).where(invitation.c.id == invitation_id))
     subject = Subject(form.kind, invitation_id, node.name, node.path)
-    record(transaction, caller, f"{form.kind}.delete", subject, before=_facts(row))
+    record(transaction, caller, form.deleted, subject, before=_facts(row))
     invitation_changed(transaction, form, invitation_id, node.path)
 
 
@@ -176,7 +185,7 @@ def _create(
     row = transaction.first(OFFERS.where(invitation.c.id == invitation_id))
     assert row is not None
     subject = Subject(form.kind, invitation_id, node.name, node.path)
-    record(transaction, caller, f"{form.kind}.create", subject, after=_facts(row))
+    record(transaction, caller, form.created, subject, after=_facts(row))
     invitation_changed(transaction, form, invitation_id, node.path)
     notices = [end.notice for end in (given, works) if end.notice is not None]
     return row, given, " ".join(notices) or None
