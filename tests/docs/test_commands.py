@@ -1,6 +1,7 @@
 """Every `corral …` that a document shows exists, with the options it names."""
 
 import shlex
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from tests.docs.test_documents import code_of, every_document
 
 def trouble_with(line: str) -> str | None:
     """What is wrong with a command line, or None."""
-    words = shlex.split(line, comments=True)[1:]
+    words = list(takewhile(lambda word: word != "|", shlex.split(line, comments=True)[1:]))
     command: Any = typer.main.get_command(app)
     while hasattr(command, "resolve_command") and words and words[0][0] not in "-<[…":
         context = typer.Context(command)
@@ -40,6 +41,9 @@ def test_commands_that_are_shown_exist(document: Path) -> None:
     assert [trouble for line in shown if (trouble := trouble_with(line))] == []
 
 
-@pytest.mark.parametrize("line", ["corral nonsense", "corral org nonsense", "corral up --nonsense"])
+@pytest.mark.parametrize(
+    "line",
+    ["corral nonsense", "corral org nonsense", "corral up --nonsense", "corral ps --nonsense | cut -f1"],
+)
 def test_commands_that_do_not_exist_are_noticed(line: str) -> None:
     assert trouble_with(line)
