@@ -58,6 +58,12 @@ def _print_children(children: list[Workload], work: WorkloadDetail) -> None:
         note(f"There are more: corral ps --parent {work.id}.")
 
 
+def _simulated(work: WorkloadDetail) -> str | None:
+    if work.spec.get("simulation"):
+        return "The zone is simulated: nothing is executed, the work takes the time that it was given."
+    return SIMULATED if work.simulated else None
+
+
 def _print_facts(work: WorkloadDetail) -> None:
     spec = work.spec
     print_facts(
@@ -77,7 +83,7 @@ def _print_facts(work: WorkloadDetail) -> None:
             "Parent": work.parent_id,
             "Zone": work.zone_name,
             "Where": work.nodes,
-            "Simulated": SIMULATED if work.simulated else None,
+            "Simulated": _simulated(work),
             "Whose": f"{work.user.name} in {work.organisation.name}",
             "Priority": f"{work.priority}{'' if work.preemptible else ', not preemptible'}",
             "Attempts": f"{work.attempt}, {spec['retries']} retries" if spec.get("retries") else work.attempt,

@@ -8,13 +8,12 @@ import { ChangedMeanwhile } from '../../../components/LatestVersion';
 import { SidePanel } from '../../../components/SidePanel';
 import { Notice, ProblemNotice } from '../../../components/States';
 import { useSubmit } from '../../../components/useSubmit';
+import { kinds } from '../../../kinds';
 import { usePlaces } from '../../organisation/places';
 import { useFlavorLack } from '../../work/never-words';
 import { useKindWords } from '../../work/words';
 import { useFlavorDescription } from './description';
 import { SIZES, sizeOf, type Gpu, type Size } from './gpu';
-
-const KINDS = ['training', 'runtime'];
 
 interface Values {
   name: string;
@@ -168,7 +167,7 @@ export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props
           />
         </Form.Item>
         <Form.Item name="kinds" label={t('flavors.kinds')} extra={t('flavors.kindsHint')}>
-          <Select mode="multiple" options={KINDS.map((one) => ({ value: one, label: kindWords(one) }))} />
+          <Select mode="multiple" options={kinds.map(({ kind }) => ({ value: kind, label: kindWords(kind) }))} />
         </Form.Item>
         <Form.Item name="enabled" valuePropName="checked">
           <Checkbox>{t('flavors.canBeChosen')}</Checkbox>
