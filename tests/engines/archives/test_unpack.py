@@ -178,7 +178,7 @@ def limits_of_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uid: int) -
         "from corral.engines.archives.child import confine;"
         "confine(json.loads(sys.argv[2]));"
         "told = open('/proc/self/limits').read() + open('/proc/self/status').read();"
-        "print(json.dumps({'refused': told}))"
+        "print(json.dumps({'refused': told, 'unreadable': False}))"
     )
     tmp_path.chmod(0o755)
     monkeypatch.setattr(asking.child, "__file__", str(script))
@@ -213,7 +213,7 @@ def test_deepest_links_are_made(tmp_path: Path, target: Path) -> None:
 def test_workspace_is_unpacked_by_its_owner(tmp_path: Path) -> None:
     workspaces = Workspaces(tmp_path, DiskQuotas(tmp_path))
     archive = written(tmp_path, tar_of(entry("src/a.py", b"x"), link("b", "src"), packed=True), Form.GZIP)
-    place = workspaces.provide("w1", 54321, archive, Bounds(1, 0))
+    place = workspaces.provide("w1", 54321, lambda: archive, Bounds(1, 0))
     for path in (place, place / "src", place / "src" / "a.py", place / "b"):
         assert (path.lstat().st_uid, path.lstat().st_gid) == (54321, 54321)
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
@@ -223,5 +223,5 @@ def test_workspace_that_cannot_be_unpacked_leaves_nothing(tmp_path: Path) -> Non
     workspaces = Workspaces(tmp_path, DiskQuotas(tmp_path))
     archive = written(tmp_path, tar_of(entry("a", b"x"), entry("../evil")))
     with pytest.raises(BadUpload, match=r"not unpacked: \.\./evil leads out"):
-        workspaces.provide("w1", os.getuid(), archive, Bounds(1, 0))
+        workspaces.provide("w1", os.getuid(), lambda: archive, Bounds(1, 0))
     assert [one.name for one in workspaces.root.iterdir() if one.name != ".removing"] == []
