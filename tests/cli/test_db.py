@@ -46,7 +46,7 @@ def found(transaction: Transaction) -> None:
     """An installation whose administrator is signed in, has a login link and a token."""
     found_installation(transaction, "hash")
     user_id, _ = super_administrator(transaction)
-    renew_local_token(transaction)
+    renew_local_token(transaction, "host")
     new_login_link(transaction, user_id, None, timedelta(minutes=15), "http://127.0.0.1:8710")
     now = transaction.now
     transaction.run(
@@ -115,7 +115,7 @@ def test_a_restore_says_what_is_valid_again(db: Db, database_url: str, tmp_path:
     said = db("restore", str(tmp_path / "copy.tar.gz"), "--yes").out
     assert "All sessions and login links have ended" in said
     assert "tokens, invitations and join codes that were revoked since" in said
-    assert "The old database is kept:  " in said
+    assert "The old database is kept: " in said
 
 
 def test_a_database_that_others_use_is_not_replaced(db: Db, database_url: str, tmp_path: Path) -> None:

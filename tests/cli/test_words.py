@@ -21,12 +21,15 @@ VERBS = {"list", "show", "create", "edit", "delete"}
 ACTIONS = {
     "audit": {"actions", "export"},
     "config": set(),
-    "db": {"backup", "restore", "upgrade"},
+    "db": {"backup", "restore", "upgrade", "forget-keys"},
+    "history": {"queues", "cluster", "arrivals"},
+    "host": {"bundle"},
     "node": {"cordon", "uncordon"},
     "role": {"permissions"},
     "runtime": {"build"},
     "settings": {"mail", "registration", "checklist", "system"},
     "settings mail": {"test"},
+    "usage": {"records"},
     "user": {
         *("import", "enable", "disable", "grant", "revoke", "login-link", "sign-out"),
         *("invitation", "join-code"),

@@ -118,7 +118,7 @@ def upgrade(home: _Home = None, config: _Config = None, as_json: Json = False) -
 
 
 @app.command()
-def forget_keys(yes: Yes = False, home: _Home = None, config: _Config = None) -> None:
+def forget_keys(yes: Yes = False, home: _Home = None, config: _Config = None, as_json: Json = False) -> None:
     """Let the next start use the keys that it finds, if those of the database are lost for good.
 
     What the lost keys sealed stays unreadable: secrets and the mail password have to be set again.
@@ -127,7 +127,10 @@ def forget_keys(yes: Yes = False, home: _Home = None, config: _Config = None) ->
     confirm("Start with other keys, and give up what the old ones sealed?", yes)
     with _locked(settings.home), _explained(settings):
         with_connection(settings.database_url_resolved, lambda one: one.execute(delete(key_fingerprint)))
-    say("The next corral up uses the keys in the data directory, or makes new ones.")
+    if as_json:
+        print_json({"forgotten": True})
+    else:
+        say("The next corral up uses the keys in the data directory, or makes new ones.")
 
 
 def _settings(home: str | None, config: Path | None, *, make: bool = False) -> Settings:

@@ -33,6 +33,7 @@ def bundle(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="New file to write.")],
     home: Annotated[str | None, typer.Option(metavar="DIRECTORY", help="Data directory.")] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="Settings file.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Write what another machine needs to join: the keys and the address of the database.
 
@@ -46,6 +47,9 @@ def bundle(
         write_bundle(settings.home, settings.database_url, file.expanduser())
     except JoinError as error:
         raise CommandError(str(error), remedy=error.remedy) from None
+    if as_json:
+        print_json({"file": str(file)})
+        return
     say(f"Wrote {file}. It opens the database: carry it over a safe way (scp), and delete it afterwards.")
     say(f"On the new machine: corral join {file.name}")
 

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from corral.cli.database_errors import explained
-from corral.cli.frame import new_app
-from corral.cli.output import say
+from corral.cli.frame import Json, new_app
+from corral.cli.output import print_json, say
 from corral.cli.refusals import CommandError
 from corral.server.joining import Bundle, JoinError, check_bundle, read_bundle, write_home
 from corral.server.settings import Settings
@@ -21,6 +21,7 @@ app = new_app()
 def join(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What corral host bundle wrote there.")],
     home: Annotated[str | None, typer.Option(metavar="DIRECTORY", help="Data directory.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Make this machine another host of a Corral that runs on PostgreSQL.
 
@@ -39,6 +40,9 @@ def join(
         write_home(settings.home, bundle)
     except JoinError as error:
         raise CommandError(str(error), remedy=error.remedy) from None
+    if as_json:
+        print_json({"home": str(settings.home)})
+        return
     say(f"{settings.home} has the keys and the database now.")
     say("Start this host: corral up. Its machine becomes a zone of its own.")
     say(f"Delete {file}: it opens the database.")

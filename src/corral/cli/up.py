@@ -61,6 +61,10 @@ def up(
     deleted_work_days: Annotated[
         str | None, _flag("Records of deleted work are kept so long (30).", "DAYS")
     ] = None,
+    history_days: Annotated[
+        str | None,
+        _flag("Days that recorded history is kept (0: for ever).", "DAYS"),
+    ] = None,
     max_workloads_per_user: Annotated[str | None, _flag("Most workloads of one person.", "NUMBER")] = None,
     max_tokens_per_user: Annotated[str | None, _flag("Most access tokens.", "NUMBER")] = None,
     max_ssh_keys_per_user: Annotated[str | None, _flag("Most SSH keys.", "NUMBER")] = None,
