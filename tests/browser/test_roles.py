@@ -75,7 +75,7 @@ def test_only_permissions_one_holds_can_be_put_into_a_role(new_page: NewPage, st
     panel = open_panel(page, "New role")
     expect(panel.get_by_label("Invite people")).to_be_enabled()
     expect(panel.get_by_label("Change settings")).to_be_disabled()
-    expect(panel.get_by_text("you do not hold these on this organisation")).to_be_visible()
+    expect(panel.get_by_text("permissions that you do not have on this organisation")).to_be_visible()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -12,6 +12,7 @@ from corral.control import observations
 from corral.control.purge import Keeping
 from corral.control.reports import keep_reports
 from corral.core.refusals import Unavailable
+from corral.core.runs import RunId
 from corral.engines.interface import Start
 from corral.engines.reports import Message, MessageKind
 from corral.engines.simulated import Program
@@ -210,9 +211,9 @@ async def test_database_that_refuses_one_workload_takes_the_others(
     both = await pair(ground)
     await ground.settle()
 
-    def bad(transaction: Transaction, workload_id: str, *more: Any) -> None:
-        note_member(transaction, workload_id, *more)
-        if workload_id == both.odd:
+    def bad(transaction: Transaction, run: RunId, values: Any) -> None:
+        note_member(transaction, run, values)
+        if run.workload_id == both.odd:
             values = {"id": both.other, "name": "twice"}
             transaction.run(workload.insert().values(values))
 
@@ -271,7 +272,14 @@ async def test_old_work_that_cannot_be_removed_keeps_no_other(
             await ground.settle()
             ground.campus.clock.advance(days=11)
             await ground.campus.admin.sign_in("admin", ADMIN_PASSWORD)
-            patched.setattr("corral.control.purge._forget", _fails_with(both, "corral.control.purge._forget"))
+            forget = Keeping._forget
+
+            def fails(self: Keeping, transaction: Transaction, ids: Sequence[str]) -> None:
+                forget(self, transaction, ids)
+                if both.odd in ids:
+                    raise OddError
+
+            patched.setattr(Keeping, "_forget", fails)
             assert await ground.campus.database.write(keeping.forget_deleted_work, 500) == 1
         else:
             patched.setattr(service, "delete_old", _fails_with(both, "corral.workloads.service.delete_old"))

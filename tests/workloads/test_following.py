@@ -1,10 +1,12 @@
 """Queues show what their work holds, organisations stay while records speak of them, numbers need leave."""
 
-from sqlalchemy import update
+from datetime import UTC, datetime
+
+from sqlalchemy import insert
 
 from corral.control.invariants import check_invariants
+from corral.inputs.tables import runtime
 from corral.queues.service import ensure_queue
-from corral.workloads.tables import workload
 from tests.campus import made, refused
 from tests.control.ground import Ground
 
@@ -31,9 +33,20 @@ async def test_organisation_with_past_work_is_deleted_and_the_ledger_keeps_its_n
     lab = await campus.organisation("Lab")
     work = await ground.submit(campus.admin, "fit", organisation_id=lab)
     build = await ground.submit(campus.admin, "build", organisation_id=lab)
-    await campus.database.write(
-        lambda t: t.run(update(workload).where(workload.c.id == build).values(kind="runtime"))
+    admin_id = made(await campus.admin.get("/me"))["id"]
+    long_ago = datetime(2026, 1, 1, tzinfo=UTC)
+    built = insert(runtime).values(
+        id="r0",
+        user_id=admin_id,
+        name="own",
+        version=1,
+        requirements=[],
+        digest="0" * 64,
+        workload_id=build,
+        created_at=long_ago,
+        used_at=long_ago,
     )
+    await campus.database.write(lambda t: t.run(built))
     made(await campus.admin.post(f"/workloads/{build}/stop"))
     await ground.pass_time(10)
     problem = refused(await campus.admin.delete(f"/organisations/{lab}", match="*"), 409, "conflict")
