@@ -1,7 +1,5 @@
 """Queues show what their work holds, organisations stay while records speak of them, numbers need leave."""
 
-from datetime import UTC, datetime
-
 from sqlalchemy import insert
 
 from corral.control.invariants import check_invariants
@@ -34,7 +32,7 @@ async def test_organisation_with_past_work_is_deleted_and_the_ledger_keeps_its_n
     work = await ground.submit(campus.admin, "fit", organisation_id=lab)
     build = await ground.submit(campus.admin, "build", organisation_id=lab)
     admin_id = made(await campus.admin.get("/me"))["id"]
-    long_ago = datetime(2026, 1, 1, tzinfo=UTC)
+    now = campus.database.now()
     built = insert(runtime).values(
         id="r0",
         user_id=admin_id,
@@ -43,8 +41,8 @@ async def test_organisation_with_past_work_is_deleted_and_the_ledger_keeps_its_n
         requirements=[],
         digest="0" * 64,
         workload_id=build,
-        created_at=long_ago,
-        used_at=long_ago,
+        created_at=now,
+        used_at=now,
     )
     await campus.database.write(lambda t: t.run(built))
     made(await campus.admin.post(f"/workloads/{build}/stop"))
