@@ -145,8 +145,8 @@ def test_a_runtime_is_defined_listed_and_deleted(admin: Corral, done: Done, tmp_
     assert done("runtime", "create", "vision", "torch", "--no-build")["version"] == 2
     assert "scikit-learn" in admin("runtime", "list").err
     done("runtime", "delete", "vision:1")
-    listed = done("runtime", "list")["items"]  # other tests of this Corral have runtimes, too
-    assert [each["version"] for each in listed if each["name"] == "vision"] == [2]
+    found = done("runtime", "list")["items"]
+    assert [each["version"] for each in found if each["name"] == "vision"] == [2]
     done("runtime", "delete", "vision")
     assert admin("runtime", "delete", "vision").code == 1
     assert "Give a list" in admin("runtime", "create", "unknown").err
