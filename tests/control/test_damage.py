@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from corral.control import commit, schedule
 from corral.control.culprits import Culprit, find_culprits, trial_of
-from corral.control.feed import Known, PlannerFeed
+from corral.control.feed import PlannerFeed, PlannerView
 from corral.control.planner import Planner
 from corral.core.nodes import Node
 from corral.core.queues import Queue
@@ -352,7 +352,7 @@ async def test_trials_in_processes_of_their_own_find_what_one_dies_of() -> None:
     works = [Workload(name, "all", (group,)) for name in ("a", "b")]
     odd = Workload("odd", "all", (group,), created="long ago")  # type: ignore[arg-type]
     load = Load(Snapshot(100, (node,), (Queue("all"),), (*works, odd)))
-    trial = trial_of(PlannerFeed(load, Known(0), ()), 100, Planner, 60)
+    trial = trial_of(PlannerFeed(load, PlannerView(0), ()), 100, Planner, 60)
     found = await find_culprits(["a", "b", "odd"], trial, lambda _: "all")
     detail = "the planner refuses it: something in the question is not of its type"
     assert found == [Culprit("odd", detail)]
@@ -373,8 +373,8 @@ async def test_plan_without_an_end_is_broken_off_and_its_cause_found(
     real = schedule.Scheduler._plan
 
     async def plan(self: schedule.Scheduler, question: Any) -> Any:
-        assert self._known is not None
-        if odd in self._known.waiting:
+        assert self._planner_view is not None
+        if odd in self._planner_view.waiting:
             raise TimeoutError
         return await real(self, question)
 

@@ -6,24 +6,24 @@ import pytest
 
 from corral.core.plans import Action, Entitlement
 from corral.workloads.machine import (
-    Asked,
     End,
-    Ended,
     Event,
     Fate,
     FoundFeasible,
     FoundInfeasible,
-    Granted,
-    Kept,
     Life,
     Member,
+    PersonAsked,
     Phase,
-    Seen,
+    PlaceGranted,
+    Preempted,
+    PreemptionCancelled,
+    ReplicaEnded,
+    ReplicaObserved,
     StartMembers,
     Step,
-    Taken,
-    TellMembers,
-    Told,
+    StopMembers,
+    StopSent,
     handle,
     instructions_for,
     why_ended,
@@ -32,10 +32,10 @@ from corral.workloads.reasons import StateCause, StateReason
 from corral.workloads.states import State, Wanted
 
 ANA = {"by": "u1", "by_name": "Ana"}
-STOP = Asked(Wanted.STOP, "u1", "Ana")
-SUSPEND = Asked(Wanted.SUSPEND, "u1", "Ana")
-RESUME = Asked(Wanted.RUN, "u1", "Ana")
-TAKEN = Taken(Action.RECLAIM, "w2", "bert", Entitlement.GUARANTEE)
+STOP = PersonAsked(Wanted.STOP, "u1", "Ana")
+SUSPEND = PersonAsked(Wanted.SUSPEND, "u1", "Ana")
+RESUME = PersonAsked(Wanted.RUN, "u1", "Ana")
+TAKEN = Preempted(Action.RECLAIM, "w2", "bert", Entitlement.GUARANTEE)
 ASKED_TO_STOP = StateReason(StateCause.ASKED_TO_STOP, ANA)
 ASKED_TO_SUSPEND = StateReason(StateCause.ASKED_TO_SUSPEND, ANA)
 ASKED_TO_RESUME = StateReason(StateCause.ASKED_TO_RESUME, ANA)
@@ -58,11 +58,11 @@ def members(*phases: Phase) -> tuple[Member, ...]:
 
 QUEUED = Life()
 # One replica runs and one is not known to the engine yet: there is always something to tell it.
-STARTING = after(Granted(2, ["n0", "n1"]), Seen(0, Phase.RUNNING))
-RUNNING = after(Granted(1, ["n0"]), Seen(0, Phase.RUNNING))
+STARTING = after(PlaceGranted(2, ["n0", "n1"]), ReplicaObserved(0, Phase.RUNNING))
+RUNNING = after(PlaceGranted(1, ["n0"]), ReplicaObserved(0, Phase.RUNNING))
 SUSPENDING = after(SUSPEND, life=STARTING)
 STOPPING = after(STOP, life=STARTING)
-SUCCEEDED = after(Ended(0, End.SUCCEEDED), life=RUNNING)
+SUCCEEDED = after(ReplicaEnded(0, End.SUCCEEDED), life=RUNNING)
 
 
 @pytest.mark.parametrize(
@@ -81,16 +81,16 @@ SUCCEEDED = after(Ended(0, End.SUCCEEDED), life=RUNNING)
         (SUCCEEDED, RESUME),
         (SUSPENDING, TAKEN),
         (QUEUED, TAKEN),
-        (STARTING, Kept()),
-        (SUSPENDING, Kept()),
-        (STOPPING, Kept()),
-        (after(TAKEN, Told(), life=STARTING), Kept()),
-        (replace(SUSPENDING, fate_because=None), Kept()),
-        (STARTING, Told()),
-        (STARTING, Seen(0, Phase.RUNNING)),
-        (STARTING, Seen(0, Phase.STARTING)),
-        (after(Ended(0, End.SUCCEEDED), life=STARTING), Seen(0, Phase.RUNNING)),
-        (after(Ended(0, End.SUCCEEDED), life=STARTING), Ended(0, End.FAILED, exit_code=1)),
+        (STARTING, PreemptionCancelled()),
+        (SUSPENDING, PreemptionCancelled()),
+        (STOPPING, PreemptionCancelled()),
+        (after(TAKEN, StopSent(), life=STARTING), PreemptionCancelled()),
+        (replace(SUSPENDING, fate_because=None), PreemptionCancelled()),
+        (STARTING, StopSent()),
+        (STARTING, ReplicaObserved(0, Phase.RUNNING)),
+        (STARTING, ReplicaObserved(0, Phase.STARTING)),
+        (after(ReplicaEnded(0, End.SUCCEEDED), life=STARTING), ReplicaObserved(0, Phase.RUNNING)),
+        (after(ReplicaEnded(0, End.SUCCEEDED), life=STARTING), ReplicaEnded(0, End.FAILED, exit_code=1)),
     ],
 )
 def test_event_that_changes_nothing_repeats_what_the_engine_must_know(life: Life, event: Event) -> None:
@@ -103,7 +103,7 @@ def test_engine_is_asked_to_start_what_it_does_not_know_and_to_end_what_it_does(
     assert instructions_for(life) == (StartMembers((0,), resume=False),)
     assert instructions_for(replace(life, attempt=2)) == (StartMembers((0,), resume=True),)
     for state in (State.SUSPENDING, State.STOPPING):
-        assert instructions_for(replace(life, state=state)) == (TellMembers((1, 2)),)
+        assert instructions_for(replace(life, state=state)) == (StopMembers((1, 2)),)
         gone = replace(life, state=state, members=members(Phase.GRANTED, Phase.ENDED))
         assert instructions_for(gone) == ()
     assert instructions_for(QUEUED) == ()
@@ -129,11 +129,11 @@ def test_placed_work_leaves_with_its_fate_and_the_reason(
     event: Event, wanted: Wanted, state: State, fate: Fate, because: StateReason
 ) -> None:
     leaving = replace(STARTING, wanted=wanted, state=state, fate=fate, fate_because=because)
-    assert handle(STARTING, event) == Step(leaving, because, (TellMembers((0,)),))
+    assert handle(STARTING, event) == Step(leaving, because, (StopMembers((0,)),))
 
 
 def test_taken_without_a_taker_names_none() -> None:
-    step = handle(RUNNING, Taken(Action.RECLAIM))
+    step = handle(RUNNING, Preempted(Action.RECLAIM))
     assert step.because == StateReason(StateCause.TAKEN, {"rule": "reclaim", "for": None, "for_name": None})
 
 
@@ -168,32 +168,40 @@ def test_resumed_work_waits_again_as_if_nothing_had_failed(state: State) -> None
     ("phase", "state"), [(Phase.RUNNING, State.RUNNING), (Phase.STARTING, State.STARTING)]
 )
 def test_place_that_is_kept_gives_the_state_back(phase: Phase, state: State) -> None:
-    taken = after(TAKEN, life=after(Granted(1, ["n0"]), Seen(0, phase)))
-    step = handle(taken, Kept())
+    taken = after(TAKEN, life=after(PlaceGranted(1, ["n0"]), ReplicaObserved(0, phase)))
+    step = handle(taken, PreemptionCancelled())
     assert step.life == replace(taken, state=state, fate=None, fate_because=None)
     assert step.because == StateReason(StateCause.KEPT, {"for": "w2", "for_name": "bert"})
 
 
 def test_told_is_remembered_while_it_leaves_and_only_then() -> None:
     leaving = after(TAKEN, life=STARTING)
-    assert handle(leaving, Told()) == Step(replace(leaving, told=True), None, instructions_for(leaving))
-    assert not after(Told(), life=STARTING).told
+    assert handle(leaving, StopSent()) == Step(
+        replace(leaving, stop_sent=True), None, instructions_for(leaving)
+    )
+    assert not after(StopSent(), life=STARTING).stop_sent
 
 
 def test_gang_runs_when_all_run_or_have_ended() -> None:
-    half = after(Granted(2, ["n0", "n1"]), Seen(0, Phase.RUNNING), Ended(0, End.SUCCEEDED))
-    step = handle(half, Seen(1, Phase.RUNNING))
+    half = after(
+        PlaceGranted(2, ["n0", "n1"]), ReplicaObserved(0, Phase.RUNNING), ReplicaEnded(0, End.SUCCEEDED)
+    )
+    step = handle(half, ReplicaObserved(1, Phase.RUNNING))
     assert (step.life.state, step.because) == (State.RUNNING, StateReason(StateCause.ALL_RUN))
-    starts = handle(Life(State.STARTING, attempt=1, members=members(Phase.GRANTED)), Seen(0, Phase.STARTING))
+    starts = handle(
+        Life(State.STARTING, attempt=1, members=members(Phase.GRANTED)), ReplicaObserved(0, Phase.STARTING)
+    )
     assert (starts.life.state, starts.because, starts.instructions) == (State.STARTING, None, ())
 
 
-FAILED = Ended(0, End.FAILED, exit_code=3)
+FAILED = ReplicaEnded(0, End.FAILED, exit_code=3)
 EXITED = StateReason(StateCause.EXITED, {"replica": 0, "of": 2, "detail": None, "exit_code": 3})
 
 
 def test_failure_in_a_gang_decides_its_fate_and_ends_the_others() -> None:
-    gang = after(*(Seen(number, Phase.RUNNING) for number in range(2)), life=after(Granted(2, ["n0"])))
+    gang = after(
+        *(ReplicaObserved(number, Phase.RUNNING) for number in range(2)), life=after(PlaceGranted(2, ["n0"]))
+    )
     told = StateReason(StateCause.MEMBER_ENDED, {"replica": 0, "after": EXITED.as_dict()})
     step = handle(gang, FAILED)
     assert (step.life.state, step.because) == (State.STOPPING, told)
@@ -205,11 +213,11 @@ def test_failure_in_a_gang_decides_its_fate_and_ends_the_others() -> None:
 
 @pytest.mark.parametrize("end", [End.LOST, End.LEFT, End.REFUSED])
 def test_losses_are_counted_apart_from_failures_and_are_tried_again(end: End) -> None:
-    lost = handle(RUNNING, Ended(0, end, detail="gone"))
+    lost = handle(RUNNING, ReplicaEnded(0, end, detail="gone"))
     assert (lost.life.losses, lost.life.failures, lost.life.state) == (1, 0, State.QUEUED)
     assert lost.because is not None
     assert (lost.because.facts["number"], lost.because.facts["most"]) == (1, 4)
-    last = handle(replace(RUNNING, losses=4), Ended(0, end))
+    last = handle(replace(RUNNING, losses=4), ReplicaEnded(0, end))
     assert (last.life.losses, last.life.state) == (5, State.FAILED)
 
 
@@ -227,38 +235,38 @@ def test_pause_doubles_with_every_attempt_that_was_lost_or_failed(
 @pytest.mark.parametrize(
     ("ended", "cause", "facts"),
     [
-        (Ended(1, End.LOST, detail="node gone"), StateCause.LOST, {"detail": "node gone"}),
-        (Ended(1, End.LEFT), StateCause.LOST, {"detail": None}),
-        (Ended(1, End.REFUSED, detail="exit code 2"), StateCause.REFUSED, {"detail": "exit code 2"}),
+        (ReplicaEnded(1, End.LOST, detail="node gone"), StateCause.LOST, {"detail": "node gone"}),
+        (ReplicaEnded(1, End.LEFT), StateCause.LOST, {"detail": None}),
+        (ReplicaEnded(1, End.REFUSED, detail="exit code 2"), StateCause.REFUSED, {"detail": "exit code 2"}),
         (
-            Ended(1, End.FAILED, timed_out=True, out_of_memory=True, signal=9, time_limit_seconds=60),
+            ReplicaEnded(1, End.FAILED, timed_out=True, out_of_memory=True, signal=9, time_limit_seconds=60),
             StateCause.TIME_LIMIT,
             {"detail": None, "time_limit_seconds": 60},
         ),
         (
-            Ended(1, End.FAILED, out_of_memory=True, signal=9, memory_mib=512, detail="out of memory"),
+            ReplicaEnded(1, End.FAILED, out_of_memory=True, signal=9, memory_mib=512, detail="out of memory"),
             StateCause.OUT_OF_MEMORY,
             {"detail": None, "memory_mib": 512},
         ),
         (
-            Ended(1, End.FAILED, signal=9, detail="ended by signal 9"),
+            ReplicaEnded(1, End.FAILED, signal=9, detail="ended by signal 9"),
             StateCause.KILLED,
             {"detail": None, "signal": 9},
         ),
         (
-            Ended(1, End.FAILED, exit_code=2, detail="reached its time limit of 60 s"),
+            ReplicaEnded(1, End.FAILED, exit_code=2, detail="reached its time limit of 60 s"),
             StateCause.EXITED,
             {"detail": None, "exit_code": 2},
         ),
         (
-            Ended(1, End.FAILED, exit_code=2, detail="no such file"),
+            ReplicaEnded(1, End.FAILED, exit_code=2, detail="no such file"),
             StateCause.EXITED,
             {"detail": "no such file", "exit_code": 2},
         ),
     ],
 )
 def test_end_is_told_by_what_explains_it_best(
-    ended: Ended, cause: StateCause, facts: dict[str, object]
+    ended: ReplicaEnded, cause: StateCause, facts: dict[str, object]
 ) -> None:
     assert why_ended(ended, 4) == StateReason(cause, {"replica": 1, "of": 4} | facts)
 
@@ -277,28 +285,30 @@ def test_end_is_told_by_what_explains_it_best(
 def test_last_replica_that_goes_makes_the_fate_the_state(
     life: Life, state: State, because: StateReason
 ) -> None:
-    told = replace(life, told=True, pause_seconds=7)
-    step = handle(told, Ended(0, End.SUCCEEDED))
+    told = replace(life, stop_sent=True, pause_seconds=7)
+    step = handle(told, ReplicaEnded(0, End.SUCCEEDED))
     assert (step.life.state, step.because) == (state, because)
-    assert (step.life.fate, step.life.fate_because, step.life.told) == (None, None, False)
+    assert (step.life.fate, step.life.fate_because, step.life.stop_sent) == (None, None, False)
     assert step.life.pause_seconds == 0
     if life.fate is not None:
-        done = handle(told, Ended(0, End.SUCCEEDED, said_done=True))
+        done = handle(told, ReplicaEnded(0, End.SUCCEEDED, said_done=True))
         assert (done.life.state, done.because) == (State.SUCCEEDED, StateReason(StateCause.SAID_DONE))
 
 
 def test_failure_of_work_that_is_to_be_suspended_or_stopped_ends_as_wanted() -> None:
-    gang = replace(after(Granted(2, ["n0"]), *(Seen(n, Phase.RUNNING) for n in range(2))), retries=1)
+    gang = replace(
+        after(PlaceGranted(2, ["n0"]), *(ReplicaObserved(n, Phase.RUNNING) for n in range(2))), retries=1
+    )
     falling = after(FAILED, life=gang)
-    assert after(SUSPEND, Ended(1, End.LEFT), life=falling).state is State.SUSPENDED
-    assert after(STOP, Ended(1, End.LEFT), life=falling).state is State.STOPPED
+    assert after(SUSPEND, ReplicaEnded(1, End.LEFT), life=falling).state is State.SUSPENDED
+    assert after(STOP, ReplicaEnded(1, End.LEFT), life=falling).state is State.STOPPED
     assert (
-        after(SUSPEND, Ended(1, End.LEFT), life=after(FAILED, life=replace(gang, retries=0))).state
+        after(SUSPEND, ReplicaEnded(1, End.LEFT), life=after(FAILED, life=replace(gang, retries=0))).state
         is State.FAILED
     )
 
 
 def test_said_done_counts_only_for_work_that_was_told_to_go() -> None:
-    failed = handle(RUNNING, Ended(0, End.FAILED, exit_code=1, said_done=True))
+    failed = handle(RUNNING, ReplicaEnded(0, End.FAILED, exit_code=1, said_done=True))
     assert failed.life.state is State.FAILED
     assert failed.life.members == (Member(0, Phase.ENDED, End.FAILED, said_done=True),)

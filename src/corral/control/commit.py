@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select
 
-from corral.control.feed import Known
+from corral.control.feed import PlannerView
 from corral.control.isolation import Apart
 from corral.core.devices import DeviceUse, slice_milli
 from corral.core.holds import Claim
@@ -29,7 +29,7 @@ from corral.usage.clock import Reading
 from corral.usage.grants import Grant as LedgerGrant
 from corral.usage.grants import Mode
 from corral.workloads.expectations import note
-from corral.workloads.machine import FoundFeasible, FoundInfeasible, Granted, Taken, may_start
+from corral.workloads.machine import FoundFeasible, FoundInfeasible, PlaceGranted, Preempted, may_start
 from corral.workloads.reasons import infeasible_facts
 from corral.workloads.records import Grant, Loaded, apply_all, load, open_attempts
 from corral.workloads.steps import read_rows
@@ -41,21 +41,21 @@ class Committed:
     """How many started, were suspended, left the line, came back to it, and had changed meanwhile."""
 
     started: int = 0
-    taken: int = 0
+    preempted: int = 0
     left: int = 0
     back: int = 0
     refused: int = 0
 
     @property
     def things(self) -> int:
-        return self.started + self.taken + self.left + self.back
+        return self.started + self.preempted + self.left + self.back
 
 
 def commit(
     transaction: Transaction,
     zone_id: str,
     plan: Plan,
-    known: Known,
+    planned_from: PlannerView,
     reading: Reading,
     apart: Apart | None = None,
 ) -> Committed:
@@ -65,36 +65,39 @@ def commit(
     """
     apart = apart or Apart()
     placed = _by_workload(plan.placements)
-    taken = _by_workload(plan.evictions)
+    evictions = _by_workload(plan.evictions)
     infeasible = {each.workload: each for each in plan.infeasible}
-    loaded = _load(transaction, {*placed, *taken, *infeasible, *plan.feasible}, apart)
-    going = [name for name in sorted(taken) if _is_as_planned(loaded, name, known)]
+    loaded = _load(transaction, {*placed, *evictions, *infeasible, *plan.feasible}, apart)
+    going = [name for name in sorted(evictions) if _is_as_planned(loaded, name, planned_from)]
     going = _each(
-        transaction, apart, going, lambda names: _take(transaction, [(loaded[n], taken[n][0]) for n in names])
+        transaction,
+        apart,
+        going,
+        lambda names: _take(transaction, [(loaded[n], evictions[n][0]) for n in names]),
     )
     coming = [
         name
         for name in sorted(placed)
-        if _is_as_planned(loaded, name, known) and may_start(loaded[name].life)
+        if _is_as_planned(loaded, name, planned_from) and may_start(loaded[name].life)
     ]
     coming = _each(
         transaction,
         apart,
         coming,
-        lambda names: _place(transaction, [(loaded[n], placed[n]) for n in names], known, reading),
+        lambda names: _place(transaction, [(loaded[n], placed[n]) for n in names], planned_from, reading),
     )
-    left = [name for name in sorted(infeasible) if _is_as_planned(loaded, name, known)]
+    left = [name for name in sorted(infeasible) if _is_as_planned(loaded, name, planned_from)]
     left = _each(
         transaction,
         apart,
         left,
         lambda names: _leave(transaction, [(loaded[n], infeasible[n]) for n in names]),
     )
-    back = [name for name in plan.feasible if _is_as_planned(loaded, name, known)]
+    back = [name for name in plan.feasible if _is_as_planned(loaded, name, planned_from)]
     back = _each(transaction, apart, back, lambda names: _return(transaction, [loaded[n] for n in names]))
     _keep_claims(transaction, zone_id, plan, apart)
     _tell_the_waiting(transaction, plan, placed, apart)
-    named = len(taken) + len(placed) + len(infeasible) + len(plan.feasible)
+    named = len(evictions) + len(placed) + len(infeasible) + len(plan.feasible)
     refused = named - len(going) - len(coming) - len(left) - len(back)
     return Committed(len(coming), len(going), len(left), len(back), refused)
 
@@ -123,21 +126,21 @@ def _each(
     return [name for name in names if (name, step) not in apart.failed]
 
 
-def _is_as_planned(loaded: dict[str, Loaded], name: str, known: Known) -> bool:
-    return name in loaded and loaded[name].row.revision == known.revisions.get(name)
+def _is_as_planned(loaded: dict[str, Loaded], name: str, planned_from: PlannerView) -> bool:
+    return name in loaded and loaded[name].row.revision == planned_from.revisions.get(name)
 
 
-def _take(transaction: Transaction, taken: Sequence[tuple[Loaded, Eviction]]) -> None:
-    takers = {eviction.for_workload for _, eviction in taken if eviction.for_workload is not None}
+def _take(transaction: Transaction, evictions: Sequence[tuple[Loaded, Eviction]]) -> None:
+    takers = {eviction.for_workload for _, eviction in evictions if eviction.for_workload is not None}
     names = {name: row.name for name, row in read_rows(transaction, takers).items()}
     apply_all(
         transaction,
         [
             (
                 loaded,
-                Taken(each.rule, each.for_workload, names.get(each.for_workload or ""), each.entitlement),
+                Preempted(each.rule, each.for_workload, names.get(each.for_workload or ""), each.entitlement),
             )
-            for loaded, each in taken
+            for loaded, each in evictions
         ],
     )
 
@@ -145,17 +148,17 @@ def _take(transaction: Transaction, taken: Sequence[tuple[Loaded, Eviction]]) ->
 def _place(
     transaction: Transaction,
     placed: Sequence[tuple[Loaded, list[Placement]]],
-    known: Known,
+    planned_from: PlannerView,
     reading: Reading,
 ) -> None:
-    granted = [(loaded, _grants(loaded, placements, known)) for loaded, placements in placed]
+    granted = [(loaded, _grants(loaded, placements, planned_from)) for loaded, placements in placed]
     open_attempts(transaction, granted)
     apply_all(
         transaction,
-        [(loaded, Granted(len(grants), [one.node for one in grants])) for loaded, grants in granted],
+        [(loaded, PlaceGranted(len(grants), [one.node for one in grants])) for loaded, grants in granted],
     )
     _forget_verdicts(transaction, [loaded.row.id for loaded, _ in placed])
-    entries = [_entry(loaded, grant, known) for loaded, grants in granted for grant in grants]
+    entries = [_entry(loaded, grant, planned_from) for loaded, grants in granted for grant in grants]
     ledger.open_all(transaction, entries, reading)
 
 
@@ -176,7 +179,7 @@ def _forget_verdicts(transaction: Transaction, ids: Sequence[str]) -> None:
         transaction.run(delete(verdict).where(verdict.c.workload_id.in_(some)))
 
 
-def _grants(loaded: Loaded, placements: list[Placement], known: Known) -> list[Grant]:
+def _grants(loaded: Loaded, placements: list[Placement], planned_from: PlannerView) -> list[Grant]:
     assert len(placements) == loaded.document.replicas, "a gang is placed whole"
     needed = loaded.document.resources
     return [
@@ -186,18 +189,18 @@ def _grants(loaded: Loaded, placements: list[Placement], known: Known) -> list[G
             each.devices,
             needed.cpu_milli,
             needed.memory_mib,
-            sum(_milli(known, each.node, use) for use in each.devices),
+            sum(_milli(planned_from, each.node, use) for use in each.devices),
         )
         for each in sorted(placements, key=lambda each: ReplicaId.parse(each.replica).number)
     ]
 
 
-def _entry(loaded: Loaded, grant: Grant, known: Known) -> LedgerGrant:
+def _entry(loaded: Loaded, grant: Grant, planned_from: PlannerView) -> LedgerGrant:
     row, attempt = loaded.row, loaded.row.attempt + 1
     by_model: dict[str, int] = {}
     for use in grant.devices:
-        model = known.device(grant.node, use.device).model
-        by_model[model] = by_model.get(model, 0) + _milli(known, grant.node, use)
+        model = planned_from.device(grant.node, use.device).model
+        by_model[model] = by_model.get(model, 0) + _milli(planned_from, grant.node, use)
     resources = (
         *((Resource.GPU_MILLI.value, model, milli) for model, milli in sorted(by_model.items())),
         (Resource.CPU_MILLI.value, "", grant.cpu_milli),
@@ -230,9 +233,9 @@ def _mode(devices: Sequence[DeviceUse]) -> Mode:
     return "whole" if all(use.memory_mib is None for use in devices) else "vgpu"
 
 
-def _milli(known: Known, node: str, use: DeviceUse) -> int:
+def _milli(planned_from: PlannerView, node: str, use: DeviceUse) -> int:
     """What a held device counts as."""
-    device = known.device(node, use.device)
+    device = planned_from.device(node, use.device)
     if use.profile is not None:
         assert device.geometry is not None
         profile = device.geometry.profile(use.profile)
@@ -267,10 +270,10 @@ def _expect(
     transaction: Transaction, stored: set[Claim], reserved: Sequence[Reservation], apart: Apart
 ) -> None:
     """A reservation says when its workload is to start, as lists show it; the first one is remembered."""
-    known = {each.workload for each in stored if each.at is not None}
+    with_estimate = {each.workload for each in stored if each.at is not None}
     starts: dict[str, int] = {}
     for each in reserved:
-        if each.workload not in known:
+        if each.workload not in with_estimate:
             starts[each.workload] = max(each.at, starts.get(each.workload, each.at))
 
     def expect(names: Sequence[str]) -> None:
@@ -316,14 +319,14 @@ def _tell_the_waiting(transaction: Transaction, plan: Plan, placed: Iterable[str
         for each in plan.unplaced
         if each.workload not in starting and (each.workload, Step.EXPLAIN) not in apart.skipped
     }
-    known, _ = read_piecewise(
+    stored_verdicts, _ = read_piecewise(
         list(waiting), lambda some: transaction.rows(_VERDICTS, {"ids": json.dumps(some)})
     )
-    told = {row.workload_id: row.reason for row in known}
+    reasons = {row.workload_id: row.reason for row in stored_verdicts}
 
     def tell(names: Sequence[str]) -> None:
         new = {name: json.loads(write_value(waiting[name])) for name in names}
-        news = [name for name, reason in new.items() if told.get(name) != reason]
+        news = [name for name, reason in new.items() if reasons.get(name) != reason]
         _forget_verdicts(transaction, news)
         if news:
             rows = [{"workload_id": name, "reason": new[name], "at": transaction.now} for name in news]

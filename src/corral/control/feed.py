@@ -43,7 +43,7 @@ _MOST_NAMES = 5
 
 
 @dataclass(slots=True)
-class Known:
+class PlannerView:
     """What the planner was told last, as far as whoever commits its plans must know it."""
 
     sequence: int
@@ -67,7 +67,7 @@ class PlannerFeed:
     """
 
     message: Load | Changes | None
-    known: Known
+    planner_view: PlannerView
     claims: tuple[Claim, ...]
     failed: Mapping[str, Exception] = field(default_factory=dict)
 
@@ -77,76 +77,76 @@ def read_everything(transaction: Transaction, zone_id: str, resting: Collection[
     sequence = journal.latest(transaction, zone_id)
     ground, tree = _ground(transaction, zone_id), _tree(transaction, zone_id)
     ids = work.concerned(transaction, zone_id)
-    seen = work.some(transaction, [one for one in ids if one not in resting])
+    records = work.some(transaction, [one for one in ids if one not in resting])
     lessons = read_lessons(transaction, zone_id, tree)
-    known = Known(sequence, nodes={node.name: node for node in ground.nodes}, lessons=lessons)
-    left_out = {*(one for one in ids if one in resting), *seen.failed}
-    held = stand_ins(transaction, left_out, known.nodes)
-    _note(known, seen, left_out, ids)
+    planner_view = PlannerView(sequence, nodes={node.name: node for node in ground.nodes}, lessons=lessons)
+    left_out = {*(one for one in ids if one in resting), *records.failed}
+    stand_in_work = stand_ins(transaction, left_out, planner_view.nodes)
+    _note(planner_view, records, left_out, ids)
     now = int(transaction.now.timestamp())
     lessons.news(now)
     snapshot = Snapshot(
         now,
         ground.nodes,
         lessons.taught(tree),
-        (*seen.values, *held.values()),
+        (*records.values, *stand_in_work.values()),
         ground.pools,
     )
     arrived = newest_arrivals(transaction, zone_id, MOST_ARRIVALS)
     whole = _whole(transaction, zone_id, ground)
-    message = Load(snapshot, arrived, whole, seen.out)
-    return PlannerFeed(message, known, _claims(transaction, zone_id, left_out), seen.failed)
+    message = Load(snapshot, arrived, whole, records.out)
+    return PlannerFeed(message, planner_view, _claims(transaction, zone_id, left_out), records.failed)
 
 
 def read_changes(
-    transaction: Transaction, zone_id: str, known: Known, resting: Collection[str] = ()
+    transaction: Transaction, zone_id: str, planner_view: PlannerView, resting: Collection[str] = ()
 ) -> PlannerFeed:
     """What is different from what the planner knows; everything if a pool is, or too much."""
-    entries = journal.read_after(transaction, zone_id, known.sequence, MOST_CHANGES)
+    entries = journal.read_after(transaction, zone_id, planner_view.sequence, MOST_CHANGES)
     kinds = {entry.kind for entry in entries}
     if JournalKind.POOL in kinds or len(entries) == MOST_CHANGES:
         return read_everything(transaction, zone_id, resting)
     touched = {entry.object_id for entry in entries if entry.kind is JournalKind.WORKLOAD}
-    while known.due and known.due[0][0] <= transaction.now:
-        touched.add(heapq.heappop(known.due)[1])
+    while planner_view.due and planner_view.due[0][0] <= transaction.now:
+        touched.add(heapq.heappop(planner_view.due)[1])
     # Those that rest from now on, and those that have rested.
-    touched |= known.left_out ^ set(resting)
+    touched |= planner_view.left_out ^ set(resting)
     left_out = touched & set(resting)
-    seen = work.some(transaction, sorted(touched - left_out))
-    left_out |= seen.failed.keys()
-    ended = [name for name in seen.gone if name in known.waiting or known.lessons.runs(name)]
-    learn_from(transaction, known.lessons, ended)
+    records = work.some(transaction, sorted(touched - left_out))
+    left_out |= records.failed.keys()
+    ended = [name for name in records.gone if name in planner_view.waiting or planner_view.lessons.runs(name)]
+    learn_from(transaction, planner_view.lessons, ended)
     ground = _ground(transaction, zone_id) if kinds & {JournalKind.QUEUE, JournalKind.NODE} else None
-    nodes, gone_nodes = _node_changes(known, ground)
-    held = stand_ins(transaction, left_out, known.nodes) if left_out else {}
-    _note(known, seen, left_out, touched)
+    nodes, gone_nodes = _node_changes(planner_view, ground)
+    stand_in_work = stand_ins(transaction, left_out, planner_view.nodes) if left_out else {}
+    _note(planner_view, records, left_out, touched)
     if entries:
-        known.sequence = entries[-1].sequence
+        planner_view.sequence = entries[-1].sequence
     tree = whole = None
     if ground is not None:
         # What a guarantee of GPUs brings along depends on the nodes.
         tree, whole = _tree(transaction, zone_id), _whole(transaction, zone_id, ground)
-        known.lessons.follow(tree)
-    lessons = known.lessons.news(int(transaction.now.timestamp()))
+        planner_view.lessons.follow(tree)
+    lessons = planner_view.lessons.news(int(transaction.now.timestamp()))
     if tree is not None:
-        tree, lessons = known.lessons.taught(tree), ()
+        tree, lessons = planner_view.lessons.taught(tree), ()
     changes = Changes(
-        (*seen.values, *held.values()),
-        (*seen.gone, *sorted(left_out - held.keys())),
+        (*records.values, *stand_in_work.values()),
+        (*records.gone, *sorted(left_out - stand_in_work.keys())),
         nodes,
         gone_nodes,
         tree,
         lessons=lessons,
         whole=whole,
-        out=seen.out,
+        out=records.out,
     )
-    claims = _claims(transaction, zone_id, known.left_out)
-    return PlannerFeed(changes if changes != Changes() else None, known, claims, seen.failed)
+    claims = _claims(transaction, zone_id, planner_view.left_out)
+    return PlannerFeed(changes if changes != Changes() else None, planner_view, claims, records.failed)
 
 
 def _ground(transaction: Transaction, zone_id: str) -> Ground:
     with _naming(lambda: zones.damaged(transaction, zone_id)):
-        return zones.pools_and_nodes(transaction, zone_id, _held(transaction, zone_id))
+        return zones.pools_and_nodes(transaction, zone_id, _places_in_use(transaction, zone_id))
 
 
 def _tree(transaction: Transaction, zone_id: str) -> tuple[Queue, ...]:
@@ -175,39 +175,45 @@ def _whole(transaction: Transaction, zone_id: str, ground: Ground) -> FullCapaci
     return FullCapacity(ground.dormant, queues.queues(transaction, zone_id, whole=True))
 
 
-def _node_changes(known: Known, ground: Ground | None) -> tuple[tuple[Node, ...], tuple[str, ...]]:
+def _node_changes(
+    planner_view: PlannerView, ground: Ground | None
+) -> tuple[tuple[Node, ...], tuple[str, ...]]:
     if ground is None:
         return (), ()
-    changed = tuple(node for node in ground.nodes if known.nodes.get(node.name) != node)
+    changed = tuple(node for node in ground.nodes if planner_view.nodes.get(node.name) != node)
     now = {node.name: node for node in ground.nodes}
-    gone = tuple(sorted(known.nodes.keys() - now.keys()))
-    known.nodes = now
+    gone = tuple(sorted(planner_view.nodes.keys() - now.keys()))
+    planner_view.nodes = now
     return changed, gone
 
 
-def _note(known: Known, seen: work.Seen, left_out: set[str], touched: Collection[str]) -> None:
+def _note(
+    planner_view: PlannerView, records: work.WorkRecords, left_out: set[str], touched: Collection[str]
+) -> None:
     """Revisions of what was told, and when something about a workload changes by time alone."""
     names = sorted(touched)
     for name in names:
-        known.waiting.pop(name, None)
-    known.waiting |= {value.name: value.queue for value in seen.values if value.running_since is None}
-    known.out = (known.out - set(names)) | {value.name for value in seen.out}
-    known.left_out = (known.left_out - set(names)) | left_out
-    known.lessons.note(names, seen.values)
-    known.revisions |= seen.revisions
+        planner_view.waiting.pop(name, None)
+    planner_view.waiting |= {
+        value.name: value.queue for value in records.values if value.running_since is None
+    }
+    planner_view.out = (planner_view.out - set(names)) | {value.name for value in records.out}
+    planner_view.left_out = (planner_view.left_out - set(names)) | left_out
+    planner_view.lessons.note(names, records.values)
+    planner_view.revisions |= records.revisions
     for name in left_out:
-        known.revisions.pop(name, None)  # whatever a plan says of it does not hold
-    for name, at in seen.again.items():
-        heapq.heappush(known.due, (at, name))
+        planner_view.revisions.pop(name, None)  # whatever a plan says of it does not hold
+    for name, at in records.again.items():
+        heapq.heappush(planner_view.due, (at, name))
 
 
-def _held(transaction: Transaction, zone_id: str) -> set[tuple[str, str | None]]:
+def _places_in_use(transaction: Transaction, zone_id: str) -> set[tuple[str, str | None]]:
     """Nodes and devices on which something is accounted for, whatever has become of them."""
     c = allocation.c
-    held: set[tuple[str, str | None]] = set()
+    places: set[tuple[str, str | None]] = set()
     workloads: set[str] = set()
     for node, workload_id in transaction.rows(select(c.node, c.workload_id).where(c.zone_id == zone_id)):
-        held.add((node, None))
+        places.add((node, None))
         workloads.add(workload_id)
     rows, _ = read_piecewise(
         sorted(workloads),
@@ -216,8 +222,8 @@ def _held(transaction: Transaction, zone_id: str) -> set[tuple[str, str | None]]
     for node, devices in rows:
         # What makes no sense is a trouble of the workload, whose row is read by itself.
         uses = devices if isinstance(devices, list) else ()
-        held.update((node, use["device"]) for use in uses if isinstance(use, dict) and "device" in use)
-    return held
+        places.update((node, use["device"]) for use in uses if isinstance(use, dict) and "device" in use)
+    return places
 
 
 def _claims(transaction: Transaction, zone_id: str, left_out: Collection[str]) -> tuple[Claim, ...]:

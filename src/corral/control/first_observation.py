@@ -20,5 +20,5 @@ def was_observed(transaction: Transaction, zone_id: str) -> bool:
     epoch = transaction.scalar(
         select(leadership.c.epoch).where(leadership.c.name == f"{RECONCILE}/{zone_id}")
     )
-    seen = transaction.scalar(select(observation.c.epoch).where(observation.c.zone_id == zone_id))
-    return epoch is not None and epoch == seen
+    recorded_epoch = transaction.scalar(select(observation.c.epoch).where(observation.c.zone_id == zone_id))
+    return epoch is not None and epoch == recorded_epoch

@@ -98,7 +98,7 @@ def _exits(transaction: Transaction) -> Iterator[str | None]:
 
 def _allocations(transaction: Transaction) -> Iterator[str | None]:
     """What is held is held by replicas that have not ended, and each of those holds its place."""
-    held = {
+    allocated = {
         (row.workload_id, row.attempt, row.replica)
         for row in transaction.rows(
             select(allocation.c.workload_id, allocation.c.attempt, allocation.c.replica)
@@ -108,10 +108,10 @@ def _allocations(transaction: Transaction) -> Iterator[str | None]:
         (row.workload_id, row.attempt, row.number)
         for row in transaction.rows(select(replica).where(replica.c.phase != Phase.ENDED))
     }
-    for key in sorted(held | present):
+    for key in sorted(allocated | present):
         if key not in present:
             yield f"{RunId(*key)} has ended and still holds its place"
-        elif key not in held:
+        elif key not in allocated:
             yield f"{RunId(*key)} has not ended and holds no place"
         else:
             yield None
@@ -125,12 +125,12 @@ def _devices(transaction: Transaction) -> Iterator[str | None]:
             select(node.c.name, device.c.id, device.c.memory_mib).join(node, node.c.id == device.c.node_id)
         )
     }
-    held: dict[tuple[str, str], list[int | None]] = {}
+    slices: dict[tuple[str, str], list[int | None]] = {}
     for row in transaction.rows(select(allocation.c.node, allocation.c.devices)):
         for use in row.devices:
             if "profile" not in use:
-                held.setdefault((row.node, use["device"]), []).append(use.get("memory_mib"))
-    for place, parts in sorted(held.items()):
+                slices.setdefault((row.node, use["device"]), []).append(use.get("memory_mib"))
+    for place, parts in sorted(slices.items()):
         whole = sum(part is None for part in parts)
         sliced = sum(part for part in parts if part is not None)
         if whole > 1 or (whole and sliced):
@@ -182,7 +182,7 @@ def _history(transaction: Transaction) -> Iterator[str | None]:
 def _journal(transaction: Transaction) -> Iterator[str | None]:
     """The journal, as far back as it is kept, told of every workload's last change."""
     begins = transaction.scalar(select(func.min(zone_journal.c.at)))
-    told = {
+    recorded_revisions = {
         row.object_id: row.at
         for row in transaction.rows(
             select(zone_journal.c.object_id, func.max(zone_journal.c.at).label("at"))
@@ -196,7 +196,7 @@ def _journal(transaction: Transaction) -> Iterator[str | None]:
         )
     )
     for row in changed:
-        last = told.get(row.workload_id)
+        last = recorded_revisions.get(row.workload_id)
         behind = row.at > last if last is not None else begins is None or row.at >= begins
         yield f"{row.workload_id} changed after the journal last told of it" if behind else None
 

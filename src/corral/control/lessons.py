@@ -48,8 +48,8 @@ class Lessons:
                 self._runs[value.name] = value.queue, value.running_since
                 self._place(value.name, value.queue, value.running_since)
 
-    def learn(self, told: Iterable[WorkEnd]) -> None:
-        for end in told:
+    def learn(self, work_ends: Iterable[WorkEnd]) -> None:
+        for end in work_ends:
             self._run_times.ended(self._path(end.queue), end.at, end.seconds, end.limit_seconds)
 
     def news(self, now: int) -> tuple[RunTimeStatistics, ...]:

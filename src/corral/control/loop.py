@@ -201,10 +201,10 @@ class Loop:
             await self._database.write(leadership.renew, self._leadership, duration)
             self._term.deadline = self._deadline(asked_at)
             return
-        taken = await self._database.write(self._acquire, duration)
-        if taken is not None:
-            self._begin_term(taken, self._deadline(asked_at))
-            self._log.info("this process runs the loop now", epoch=taken.epoch)
+        acquired = await self._database.write(self._acquire, duration)
+        if acquired is not None:
+            self._begin_term(acquired, self._deadline(asked_at))
+            self._log.info("this process runs the loop now", epoch=acquired.epoch)
 
     def _acquire(self, transaction: Transaction, duration: timedelta) -> Leadership | None:
         if self._may_lead is not None and not self._may_lead(transaction):
@@ -215,9 +215,9 @@ class Loop:
         # From before the question was sent: however long the answer took, we stop before others may start.
         return asked_at + self._leadership_seconds * (1 - _SLACK)
 
-    def _begin_term(self, held: Leadership | None, deadline: float) -> None:
-        self._leadership = held
-        self._term = Term(self.name, held, deadline, self._timing)
+    def _begin_term(self, acquired: Leadership | None, deadline: float) -> None:
+        self._leadership = acquired
+        self._term = Term(self.name, acquired, deadline, self._timing)
         self._hinted_at = None
         self._pace.begin(self._timing.now())
         metrics.leadership_held.labels(self.name).set(1)
@@ -229,12 +229,12 @@ class Loop:
         metrics.leadership_held.labels(self.name).set(0)
 
     async def _give_back(self) -> None:
-        held = self._leadership
+        current = self._leadership
         self._end_term()
-        if held is None:
+        if current is None:
             return
         try:
-            await self._database.write(leadership.release, held)
+            await self._database.write(leadership.release, current)
         except SQLAlchemyError as error:
             self._log.warning("the leadership stays until it expires", error=repr(error)[:400])
 

@@ -25,14 +25,14 @@ from corral.usage.clock import Mark, Reading
 from corral.workloads.documents import DamagedDocumentError
 from corral.workloads.machine import (
     End,
-    Ended,
-    Kept,
     Member,
     Phase,
-    Seen,
+    PreemptionCancelled,
+    ReplicaEnded,
+    ReplicaObserved,
     StartMembers,
-    TellMembers,
-    Told,
+    StopMembers,
+    StopSent,
     instructions_for,
 )
 from corral.workloads.reasons import StateCause
@@ -140,9 +140,9 @@ def _load_one(transaction: Transaction, workload_id: str, found: dict[str, Loade
     found |= load(transaction, [workload_id])
 
 
-def note_checkpoints(transaction: Transaction, said: Sequence[Message]) -> None:
+def note_checkpoints(transaction: Transaction, messages: Sequence[Message]) -> None:
     """Remembers when work was last safe: what it did before that is not lost when its place is taken."""
-    for message in said:
+    for message in messages:
         run = RunId.parse(message.run)
         if message.kind is MessageKind.CHECKPOINT and run is not None:
             note_member(transaction, run, {"checkpoint_at": _moment(message.at)})
@@ -178,7 +178,7 @@ def _see(
         return
     _note_progress(transaction, loaded.life.members[number], run_id, run)
     phase = Phase.STARTING if run.phase is RunPhase.STARTING else Phase.RUNNING
-    present[workload_id] = apply(transaction, loaded, Seen(number, phase))
+    present[workload_id] = apply(transaction, loaded, ReplicaObserved(number, phase))
 
 
 def _note_progress(transaction: Transaction, member: Member, run_id: RunId, run: Run) -> None:
@@ -208,15 +208,17 @@ def _follow_up(
         if member.phase is Phase.GRANTED:
             was_asked = name in sent.under_way or (name in sent.runs and not complete)
             if loaded.life.state in LEAVING and not was_asked:
-                loaded = _end(transaction, loaded, Ended(member.number, End.LEFT), None, reading)
+                loaded = _end(transaction, loaded, ReplicaEnded(member.number, End.LEFT), None, reading)
         elif complete:
             detail = "nothing is left of it on its node"
-            event = Ended(member.number, End.LOST, detail=detail)
+            event = ReplicaEnded(member.number, End.LOST, detail=detail)
             loaded = _end(transaction, loaded, event, None, reading)
     present[workload_id] = loaded
 
 
-def _end(transaction: Transaction, loaded: Loaded, event: Ended, run: Run | None, reading: Reading) -> Loaded:
+def _end(
+    transaction: Transaction, loaded: Loaded, event: ReplicaEnded, run: Run | None, reading: Reading
+) -> Loaded:
     """The ending of one replica: its facts, what it held, the ledger, and what becomes of the workload."""
     number = event.number
     run_id = RunId(loaded.row.id, loaded.life.attempt, number)
@@ -243,7 +245,7 @@ def _end(transaction: Transaction, loaded: Loaded, event: Ended, run: Run | None
     return after
 
 
-def _released(event: Ended, run: Run | None, reading: Reading) -> Mark | None:
+def _released(event: ReplicaEnded, run: Run | None, reading: Reading) -> Mark | None:
     """When it was gone; None for a death that nobody saw."""
     if run is not None and run.ended_mark is not None:
         return Mark(*run.ended_mark)
@@ -266,10 +268,10 @@ def _lost_since(transaction: Transaction, loaded: Loaded, number: int, ended_at:
     return None if since is None else min(since, ended_at)
 
 
-def _ending(loaded: Loaded, number: int, run: Run) -> Ended:
+def _ending(loaded: Loaded, number: int, run: Run) -> ReplicaEnded:
     assert run.ending is not None
     memory_mib, time_limit_seconds = _limits(loaded)
-    return Ended(
+    return ReplicaEnded(
         number,
         _ENDS[run.ending],
         exit_code=run.exit_code,
@@ -300,14 +302,14 @@ def _act(
     """What the engine must be told about one workload."""
     workload_id = loaded.row.id
     if _is_kept(transaction, loaded):
-        loaded = apply(transaction, loaded, Kept())
+        loaded = apply(transaction, loaded, PreemptionCancelled())
     for instruction in instructions_for(loaded.life):
         match instruction:
             case StartMembers():
                 if starts := _starts(transaction, loaded, kinds, reading):
                     todo.starts[workload_id] = starts
-            case TellMembers():
-                loaded = apply(transaction, loaded, Told())
+            case StopMembers():
+                loaded = apply(transaction, loaded, StopSent())
                 runs = [str(RunId(workload_id, loaded.life.attempt, each)) for each in instruction.numbers]
                 todo.signals[workload_id] = Signal(_grace_seconds(loaded), runs)
 
@@ -321,7 +323,7 @@ def _grace_seconds(loaded: Loaded) -> int:
 def _is_kept(transaction: Transaction, loaded: Loaded) -> bool:
     """Whether its place was taken for a workload that does not wait any more, and it was not told yet."""
     because = loaded.life.fate_because
-    if loaded.life.state is not State.SUSPENDING or loaded.life.told or because is None:
+    if loaded.life.state is not State.SUSPENDING or loaded.life.stop_sent or because is None:
         return False
     taker = because.facts.get("for")
     if because.why is not StateCause.TAKEN or taker is None:
@@ -341,7 +343,9 @@ def _starts(
     except Refusal as refusal:
         for one in replicas:
             detail = refusal.detail.rstrip(".")
-            loaded = _end(transaction, loaded, Ended(one.number, End.REFUSED, detail=detail), None, reading)
+            loaded = _end(
+                transaction, loaded, ReplicaEnded(one.number, End.REFUSED, detail=detail), None, reading
+            )
         return []
     return [
         Start(

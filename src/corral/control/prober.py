@@ -39,8 +39,8 @@ class ZoneProber:
         """What would become of new work; nothing of it is kept."""
         question, unused = await self._database.read(_question, caller, spec, self._zone_id)
         async with self.questions.turn(caller.user_id):
-            told = await self._scheduler.probe(question)
-        verdict = await self._database.read(verdict_of, caller, told, self._zone_id)
+            result = await self._scheduler.probe(question)
+        verdict = await self._database.read(verdict_of, caller, result, self._zone_id)
         return _with_details(verdict, unused)
 
     async def explain(self, caller: Caller, workload_id: str) -> Verdict:
@@ -51,9 +51,9 @@ class ZoneProber:
         waits = workload_id, row.attempt + 1
         now = int(self._database.now().timestamp())
         async with self.questions.turn(caller.user_id):
-            told = await self._scheduler.probe(Explain(now, workload_id))
-        verdict = await self._database.read(verdict_of, caller, told, self._zone_id, waits)
-        estimate = None if told.explanation is None else told.explanation.estimate
+            result = await self._scheduler.probe(Explain(now, workload_id))
+        verdict = await self._database.read(verdict_of, caller, result, self._zone_id, waits)
+        estimate = None if result.explanation is None else result.explanation.estimate
         if estimate is not None and estimate.starts_at is not None:
             await self._note(waits, datetime.fromtimestamp(estimate.starts_at, UTC))
         unused = await self._database.read(_unused_pools, row, self._zone_id)

@@ -128,9 +128,9 @@ class Reconciler:
             self._inventory_revision = inventory.revision
         under_way = self._errands.runs_under_way
         observed = await self._engine.observe(self._cursor)
-        said = await self._engine.messages(self._heard, MOST_MESSAGES)
-        todo = await self._write_down(term, observed, said, Sent(self._sent, under_way))
-        self._heard.update((message.run, message.number) for message in said)
+        messages = await self._engine.messages(self._heard, MOST_MESSAGES)
+        todo = await self._write_down(term, observed, messages, Sent(self._sent, under_way))
+        self._heard.update((message.run, message.number) for message in messages)
         self._cursor = observed.cursor
         if observed.complete:
             self._sent = set(under_way)
@@ -140,20 +140,20 @@ class Reconciler:
         await self._show_troubles(term, observed)
         for name in todo.foreign:
             log.warning("the engine runs something that Corral does not know; it is left alone", run=name)
-        return Done(todo.recorded + len(todo.starts), more=len(said) == MOST_MESSAGES)
+        return Done(todo.recorded + len(todo.starts), more=len(messages) == MOST_MESSAGES)
 
     async def _write_down(
-        self, term: Term, observed: Observation, said: Sequence[Message], sent: Sent
+        self, term: Term, observed: Observation, messages: Sequence[Message], sent: Sent
     ) -> EngineCommands:
         now = self._clock()
-        known = (term, observed, said, self._read_time(), sent, self._troubles.resting(now))
+        arguments = (term, observed, messages, self._read_time(), sent, self._troubles.resting(now))
         try:
-            todo, failed, kept = await self._database.write(self._record, *known, careful=False)
+            todo, failed, kept = await self._database.write(self._record, *arguments, careful=False)
         except Exception as error:
             if not is_of_one(error):
                 raise
             log.warning("not all could be written down together; one by one now", error=repr(error)[:400])
-            todo, failed, kept = await self._database.write(self._record, *known, careful=True)
+            todo, failed, kept = await self._database.write(self._record, *arguments, careful=True)
         self._note_reports(kept)
         for (workload_id, step), problem in failed.items():
             self._troubles.failed(workload_id, step, in_words(problem, with_names=True), now)
@@ -163,7 +163,7 @@ class Reconciler:
                 step=step.value,
                 exc_info=problem,
             )
-        self._clear_troubles(todo, {*failed, *known[-1]})
+        self._clear_troubles(todo, {*failed, *arguments[-1]})
         return todo
 
     def _clear_troubles(self, todo: EngineCommands, still: Collection[Key]) -> None:
@@ -204,14 +204,14 @@ class Reconciler:
     async def _forget(self, workload_id: str) -> None:
         """What they said last is read first: the engine keeps it no longer than the run."""
         ended = set(self._forgets[workload_id])
-        while said := await self._engine.messages(self._heard, MOST_MESSAGES, ended):
+        while messages := await self._engine.messages(self._heard, MOST_MESSAGES, ended):
             try:
-                self._note_reports(await self._database.write(self._hear, said))
+                self._note_reports(await self._database.write(self._hear, messages))
             except Exception as error:
                 if not is_of_one(error):
                     raise
                 self._lose_messages(workload_id, error)
-            self._heard.update((message.run, message.number) for message in said)
+            self._heard.update((message.run, message.number) for message in messages)
         await self._engine.forget(sorted(ended))
         self._sent -= ended
         self._heard = {run: number for run, number in self._heard.items() if run not in ended}
@@ -252,14 +252,14 @@ class Reconciler:
         if self._loop is not None:
             self._loop.wake()
 
-    def _hear(self, transaction: Transaction, said: Sequence[Message]) -> Mapping[str, str | None]:
-        note_checkpoints(transaction, said)
-        return {} if self._listener is None else self._listener(transaction, said)
+    def _hear(self, transaction: Transaction, messages: Sequence[Message]) -> Mapping[str, str | None]:
+        note_checkpoints(transaction, messages)
+        return {} if self._listener is None else self._listener(transaction, messages)
 
     def _hear_one(
-        self, transaction: Transaction, said: Sequence[Message], kept: dict[str, str | None]
+        self, transaction: Transaction, messages: Sequence[Message], kept: dict[str, str | None]
     ) -> None:
-        kept |= self._hear(transaction, said)
+        kept |= self._hear(transaction, messages)
 
     def _note_reports(self, kept: Mapping[str, str | None]) -> None:
         for workload_id, refused in kept.items():
@@ -273,7 +273,7 @@ class Reconciler:
         transaction: Transaction,
         term: Term,
         observed: Observation,
-        said: Sequence[Message],
+        messages: Sequence[Message],
         reading: Reading,
         sent: Sent,
         skipped: Mapping[Key, str],
@@ -284,10 +284,10 @@ class Reconciler:
         apart = Apart(skipped, careful)
         kept: dict[str, str | None] = {}
         if careful or any(step is Step.HEAR for _, step in skipped):
-            for workload_id, messages in _by_workload(said).items():
-                apart.do(transaction, (workload_id, Step.HEAR), self._hear_one, messages, kept)
+            for workload_id, of_workload in _by_workload(messages).items():
+                apart.do(transaction, (workload_id, Step.HEAR), self._hear_one, of_workload, kept)
         else:
-            kept |= self._hear(transaction, said)
+            kept |= self._hear(transaction, messages)
         todo = record(transaction, self._zone_id, observed, self._kinds, reading, sent, apart)
         if observed.complete:
             note_observed(transaction, self._zone_id, term.epoch)
@@ -326,9 +326,9 @@ class Reconciler:
         forget_metrics(transaction, workload_ids)
 
 
-def _by_workload(said: Sequence[Message]) -> dict[str, list[Message]]:
+def _by_workload(messages: Sequence[Message]) -> dict[str, list[Message]]:
     found: dict[str, list[Message]] = {}
-    for message in said:
+    for message in messages:
         run = RunId.parse(message.run)
         found.setdefault(message.run if run is None else run.workload_id, []).append(message)
     return found

@@ -10,11 +10,11 @@ from corral.usage.metrics.rules import Report
 from corral.usage.metrics.service import record
 
 
-def keep_reports(transaction: Transaction, said: Sequence[Message]) -> Mapping[str, str | None]:
+def keep_reports(transaction: Transaction, messages: Sequence[Message]) -> Mapping[str, str | None]:
     """Hearing the same again changes nothing. Why not all was kept, for each workload that reported."""
     reports = [
         Report(run, message.number, moment_of(message.at), message.body)
-        for message in said
+        for message in messages
         if message.kind is MessageKind.REPORT and (run := RunId.parse(message.run)) is not None
     ]
     if not reports:

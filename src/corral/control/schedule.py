@@ -11,7 +11,7 @@ import structlog
 from corral.control import feed
 from corral.control.commit import Committed, commit
 from corral.control.culprits import find_culprits, trial_of
-from corral.control.feed import Known, PlannerFeed
+from corral.control.feed import PlannerFeed, PlannerView
 from corral.control.first_observation import was_observed
 from corral.control.isolation import Apart, is_of_one
 from corral.control.loop import Done, Loop, MayLead
@@ -66,9 +66,9 @@ class Scheduler:
         self._make_planner = make_planner
         self._clock = clock
         self.planner = make_planner()
-        self._known: Known | None = None
-        self._taken = EvictionHolds()
-        self._held: tuple[Hold, ...] = ()  # as the planner was told last
+        self._planner_view: PlannerView | None = None
+        self._eviction_holds = EvictionHolds()
+        self._sent_holds: tuple[Hold, ...] = ()  # as the planner was told last
         self._epoch = -1
         self._planners_lost = 0  # one after the other
         self._planned: frozenset[str] = frozenset()  # those with whom a plan was made last
@@ -93,7 +93,12 @@ class Scheduler:
             return Done()
         async with self._line:
             if term.epoch != self._epoch:
-                self._known, self._taken, self._epoch, self._shown = None, EvictionHolds(), term.epoch, None
+                self._planner_view, self._eviction_holds, self._epoch, self._shown = (
+                    None,
+                    EvictionHolds(),
+                    term.epoch,
+                    None,
+                )
             done = await self._cycle(term)
             await self._show_troubles(term)
             return done
@@ -103,27 +108,27 @@ class Scheduler:
         async with self._line:
             try:
                 await self._tell()
-                return await self._asked(question)
+                return await self._ask(question)
             except PlannerGoneError:
-                self._known = None
+                self._planner_view = None
             try:
                 await self._tell()
-                return await self._asked(question)
+                return await self._ask(question)
             except PlannerGoneError:
-                self._known = None
+                self._planner_view = None
                 raise Unavailable("The planner ended instead of answering.", "Try again later.") from None
 
     def trouble_of(self, workload_id: str) -> str | None:
         """Why a workload is left out of planning, if it is."""
         return self._troubles.details().get((workload_id, Step.PLAN))
 
-    async def _asked(self, question: Probe | Explain) -> ProbeResult:
+    async def _ask(self, question: Probe | Explain) -> ProbeResult:
         """Planning waits meanwhile: a search without an end is broken off, with the process that makes it."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 return await self.planner.ask(question)
         except TimeoutError:
-            self._known = None
+            self._planner_view = None
             raise Unavailable(
                 f"The planner found no answer in {ANSWER_SECONDS:g} s.",
                 "Ask for fewer replicas, or try again.",
@@ -139,8 +144,8 @@ class Scheduler:
             await self._find_culprits()
         try:
             fed = await self._tell()
-            if fed.message is None and not (fed.known.waiting or fed.known.out):
-                self._planned_well(fed.known)
+            if fed.message is None and not (fed.planner_view.waiting or fed.planner_view.out):
+                self._planned_well(fed.planner_view)
                 return Done()
             now = self._seconds()
             plan = await self._plan(MakePlan(now, fed.claims))
@@ -149,21 +154,21 @@ class Scheduler:
             # workload that it cannot bear.
             log.warning("the planner is loaded anew", because=str(error) or "it found no plan in time")
             await self.planner.close()
-            self._known = None
+            self._planner_view = None
             self._planners_lost += 1
             return Done(more=True)
-        committed = await self._commit(term, plan, fed.known)
-        self._planned_well(fed.known)
-        self._taken.note(plan, now)
+        committed = await self._commit(term, plan, fed.planner_view)
+        self._planned_well(fed.planner_view)
+        self._eviction_holds.note(plan, now)
         if committed != Committed():
             log.info(
                 "plan",
                 started=committed.started,
-                taken=committed.taken,
+                preempted=committed.preempted,
                 infeasible=committed.left,
                 feasible=committed.back,
                 changed_meanwhile=committed.refused,
-                waiting=len(fed.known.waiting),
+                waiting=len(fed.planner_view.waiting),
             )
         return Done(committed.things)
 
@@ -171,12 +176,12 @@ class Scheduler:
         async with asyncio.timeout(PLAN_SECONDS):
             return await self.planner.ask(question)
 
-    def _planned_well(self, known: Known) -> None:
+    def _planned_well(self, planned_from: PlannerView) -> None:
         self._planners_lost = 0
-        self._planned = frozenset(known.revisions)
+        self._planned = frozenset(planned_from.revisions)
         now = self._clock()
         for workload_id, step in self._troubles.details():
-            if workload_id not in known.left_out and not self._troubles.rests(workload_id, step, now):
+            if workload_id not in planned_from.left_out and not self._troubles.rests(workload_id, step, now):
                 self._troubles.over(workload_id, step)
 
     async def _find_culprits(self) -> None:
@@ -192,10 +197,10 @@ class Scheduler:
             raise Unavailable(
                 f"The planner ends again and again, without any workload too.{places}", "See the log."
             )
-        held = [one for one in found if one.workload in fed.known.left_out]
-        if held:
+        culprits = [one for one in found if one.workload in fed.planner_view.left_out]
+        if culprits:
             raise Unavailable(
-                f"The planner ends again and again over what {held[0].workload} holds.", "See the log."
+                f"The planner ends again and again over what {culprits[0].workload} holds.", "See the log."
             )
         for one in found:
             self._fails(one.workload, Step.PLAN, one.detail, LONG_REST)
@@ -213,18 +218,18 @@ class Scheduler:
         return fed
 
     async def _tell(self) -> PlannerFeed:
-        if self._known is None or not self.planner.is_alive:
+        if self._planner_view is None or not self.planner.is_alive:
             fed = await self._read_everything()
         else:
             # What it pops from what is known is lost if this fails: everything is read then.
-            known, self._known = self._known, None
-            fed = await self._database.scan(feed.read_changes, self._zone_id, known, self._resting())
+            planner_view, self._planner_view = self._planner_view, None
+            fed = await self._database.scan(feed.read_changes, self._zone_id, planner_view, self._resting())
             self._note_unread(fed)
         fed = self._with_holds(fed)
         if fed.message is not None:
-            self._known = None  # until it is told: a failure in between must not pass for knowledge
+            self._planner_view = None  # until it is told: a failure in between must not pass for knowledge
             await self.planner.ask(fed.message)
-        self._known = fed.known
+        self._planner_view = fed.planner_view
         return fed
 
     def _resting(self) -> frozenset[str]:
@@ -251,26 +256,26 @@ class Scheduler:
 
     def _with_holds(self, fed: PlannerFeed) -> PlannerFeed:
         """With what is kept for those that something was taken for, where anybody could be in their way."""
-        holds = self._taken.holds(fed.known.waiting)
+        holds = self._eviction_holds.holds(fed.planner_view.waiting)
         if isinstance(fed.message, Load):
-            self._held = holds
+            self._sent_holds = holds
             snapshot = replace(fed.message.snapshot, holds=holds)
             return replace(fed, message=replace(fed.message, snapshot=snapshot))
-        if holds == self._held or not (fed.message or fed.known.waiting):
+        if holds == self._sent_holds or not (fed.message or fed.planner_view.waiting):
             return fed
-        self._held = holds
+        self._sent_holds = holds
         return replace(fed, message=replace(fed.message or Changes(), holds=holds))
 
-    async def _commit(self, term: Term, plan: Plan, known: Known) -> Committed:
+    async def _commit(self, term: Term, plan: Plan, planned_from: PlannerView) -> Committed:
         """All together; if that fails, each workload by itself, so that it fails for those that it must."""
-        told = (term, plan, known, self._read_time(), self._troubles.resting(self._clock()))
+        arguments = (term, plan, planned_from, self._read_time(), self._troubles.resting(self._clock()))
         try:
-            committed, failed = await self._database.write(self._write, *told, careful=False)
+            committed, failed = await self._database.write(self._write, *arguments, careful=False)
         except Exception as error:
             if not is_of_one(error):
                 raise
             log.warning("not all of the plan could be written down together", error=repr(error)[:400])
-            committed, failed = await self._database.write(self._write, *told, careful=True)
+            committed, failed = await self._database.write(self._write, *arguments, careful=True)
         for (workload_id, step), problem in failed.items():
             self._fails(workload_id, step, in_words(problem, with_names=True))
             log.error(
@@ -286,7 +291,7 @@ class Scheduler:
         transaction: Transaction,
         term: Term,
         plan: Plan,
-        known: Known,
+        planned_from: PlannerView,
         reading: Reading,
         skipped: Mapping[Key, str],
         *,
@@ -294,7 +299,7 @@ class Scheduler:
     ) -> tuple[Committed, Mapping[Key, Exception]]:
         term.check(transaction)
         apart = Apart(skipped, careful)
-        return commit(transaction, self._zone_id, plan, known, reading, apart), apart.failed
+        return commit(transaction, self._zone_id, plan, planned_from, reading, apart), apart.failed
 
     def _seconds(self) -> int:
         return int(self._database.now().timestamp())

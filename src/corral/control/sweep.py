@@ -18,20 +18,20 @@ MOST_AT_ONCE = 1000
 class Swept(Protocol):
     """A directory of Corral's own whose entries have rows."""
 
-    def known(self, transaction: Transaction) -> set[str]: ...
+    def in_use(self, transaction: Transaction) -> set[str]: ...
 
-    def sweep(self, known: Collection[str], most: int) -> int: ...
+    def sweep(self, in_use: Collection[str], most: int) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
 class SweptUploads:
     files: UploadFiles
 
-    def known(self, transaction: Transaction) -> set[str]:
+    def in_use(self, transaction: Transaction) -> set[str]:
         return known_contents(transaction)
 
-    def sweep(self, known: Collection[str], most: int) -> int:
-        return self.files.sweep(known, most)
+    def sweep(self, in_use: Collection[str], most: int) -> int:
+        return self.files.sweep(in_use, most)
 
 
 def sweep_loop(database: Database, directories: Sequence[Swept]) -> Loop:
@@ -39,9 +39,9 @@ def sweep_loop(database: Database, directories: Sequence[Swept]) -> Loop:
         removed = 0
         for directory in directories:
             # What arrives after this list was made is too young to be swept.
-            known = await database.scan(directory.known)
+            in_use = await database.scan(directory.in_use)
             term.check_deadline()
-            removed += await asyncio.to_thread(directory.sweep, known, MOST_AT_ONCE)
+            removed += await asyncio.to_thread(directory.sweep, in_use, MOST_AT_ONCE)
         return Done(removed, more=removed >= MOST_AT_ONCE)
 
     # Every host has files of its own.

@@ -9,9 +9,9 @@ from corral.store.leadership import Leadership, LeadershipLost
 class Term:
     """A time under one leadership. Loops that need none (each process runs its own) have an endless one."""
 
-    def __init__(self, name: str, held: Leadership | None, deadline: float, timing: Timing) -> None:
+    def __init__(self, name: str, acquired: Leadership | None, deadline: float, timing: Timing) -> None:
         self._name = name
-        self._leadership = held
+        self._leadership = acquired
         self._timing = timing
         self.deadline = deadline  # on the loop's clock; renewals move it on
 

@@ -35,29 +35,29 @@ class _Trouble:
 
 @dataclass(slots=True)
 class Troubles:
-    _known: dict[Key, _Trouble] = field(default_factory=dict)
+    _troubles: dict[Key, _Trouble] = field(default_factory=dict)
 
     def failed(self, workload_id: str, step: Step, detail: str, now: float, rest: Rest = USUAL) -> None:
-        before = self._known.get((workload_id, step))
+        before = self._troubles.get((workload_id, step))
         failures = 1 if before is None else before.failures + 1
         # The exponent is bounded so that a week of failures does not overflow.
         seconds = min(rest.longest_seconds, rest.first_seconds * 2.0 ** min(failures - 1, 30))
-        self._known[workload_id, step] = _Trouble(detail, failures, now + seconds)
+        self._troubles[workload_id, step] = _Trouble(detail, failures, now + seconds)
 
     def over(self, workload_id: str, step: Step) -> None:
-        self._known.pop((workload_id, step), None)
+        self._troubles.pop((workload_id, step), None)
 
     def rests(self, workload_id: str, step: Step, now: float) -> bool:
         """Whether it is too early to try again."""
-        trouble = self._known.get((workload_id, step))
+        trouble = self._troubles.get((workload_id, step))
         return trouble is not None and trouble.due > now
 
     def resting(self, now: float) -> Mapping[Key, str]:
-        return {key: trouble.detail for key, trouble in self._known.items() if trouble.due > now}
+        return {key: trouble.detail for key, trouble in self._troubles.items() if trouble.due > now}
 
     def due(self, step: Step, now: float) -> bool:
         """Whether there is one to try again."""
-        return any(each is step and trouble.due <= now for (_, each), trouble in self._known.items())
+        return any(each is step and trouble.due <= now for (_, each), trouble in self._troubles.items())
 
     def details(self) -> Mapping[Key, str]:
-        return {key: trouble.detail for key, trouble in self._known.items()}
+        return {key: trouble.detail for key, trouble in self._troubles.items()}

@@ -29,18 +29,21 @@ def count(transaction: Transaction) -> tuple[tuple[Stock, ...], tuple[StateCount
     """What is there and taken per pool and resource, and how many workloads are in each state."""
     pools = {row.id: (row.zone, row.name) for row in transaction.rows(_POOLS)}
     totals: Counter[tuple[str, str]] = Counter()
-    taken: Counter[tuple[str, str]] = Counter()
+    allocated: Counter[tuple[str, str]] = Counter()
     for row in transaction.rows(_NODES):
         totals[row.pool_id, "cpu_milli"] += row.cpu_milli
         totals[row.pool_id, "memory_mib"] += row.memory_mib
     for row in transaction.rows(_DEVICES):
         totals[row.pool_id, "gpu_milli"] += row.devices * WHOLE_DEVICE_MILLI
-    for row in transaction.rows(_TAKEN):
+    for row in transaction.rows(_ALLOCATED):
         for resource in RESOURCES:
-            taken[row.pool_id, resource.value] += getattr(row, resource.value)
+            allocated[row.pool_id, resource.value] += getattr(row, resource.value)
     stocks = tuple(
         Stock(
-            *pools[pool_id], resource.value, totals[pool_id, resource.value], taken[pool_id, resource.value]
+            *pools[pool_id],
+            resource.value,
+            totals[pool_id, resource.value],
+            allocated[pool_id, resource.value],
         )
         for pool_id in sorted(pools)
         for resource in RESOURCES
@@ -63,7 +66,7 @@ _DEVICES = (
     .where(_READY, device.c.health == "healthy")
     .group_by(node.c.pool_id)
 )
-_TAKEN = select(
+_ALLOCATED = select(
     node.c.pool_id, allocation.c.cpu_milli, allocation.c.memory_mib, allocation.c.gpu_milli
 ).join_from(allocation, node, (node.c.zone_id == allocation.c.zone_id) & (node.c.name == allocation.c.node))
 _STATES = (

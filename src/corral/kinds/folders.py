@@ -27,17 +27,17 @@ class WorkloadFolder:
     directory: Path
     kind: str
 
-    def known(self, transaction: Transaction) -> set[str]:
+    def in_use(self, transaction: Transaction) -> set[str]:
         """The names of entries that stay."""
         live = workload.c.kind == self.kind, workload.c.state != State.DELETED
         return {one for (one,) in transaction.rows(select(workload.c.id).where(*live))}
 
-    def sweep(self, known: Collection[str], most: int) -> int:
+    def sweep(self, in_use: Collection[str], most: int) -> int:
         """Removes up to `most` entries of which no row speaks, once they have rested for a while."""
         if not self.directory.is_dir():
             return 0
         settled = time.time() - _SETTLED_SECONDS
-        unknown = (entry for entry in self.directory.iterdir() if entry.name not in known)
+        unknown = (entry for entry in self.directory.iterdir() if entry.name not in in_use)
         gone = [entry for entry in unknown if entry.lstat().st_mtime < settled][:most]
         for entry in gone:
             if entry.is_dir() and not entry.is_symlink():

@@ -12,7 +12,7 @@ from corral.workloads.documents import DamagedDocumentError, Document, ResourceR
 from corral.workloads.states import OVER
 from corral.workloads.tables import workload
 
-Asked = tuple[ResourceRequest, tuple[str, ...]]
+ArrivalKey = tuple[ResourceRequest, tuple[str, ...]]
 """What one replica asks for, and the pools that may take it."""
 
 log = structlog.get_logger(__name__)
@@ -35,7 +35,7 @@ def newest_arrivals(transaction: Transaction, zone_id: str, most: int) -> tuple[
             )
         ),
     )
-    came, over = Counter[Asked](), Counter[Asked]()
+    came, over = Counter[ArrivalKey](), Counter[ArrivalKey]()
     for row in rows:
         try:
             document = StoredDocument(row.spec, row.spec_version).read(Document)

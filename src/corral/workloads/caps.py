@@ -24,11 +24,11 @@ def pools_that_allow(
     asked = Caps(spec.grace_seconds, spec.retries, spec.replicas)
     columns = pool.c.name, pool.c.most_grace_seconds, pool.c.most_retries, pool.c.most_replicas
     rows = transaction.rows(select(pool.c.id, *columns).where(pool.c.zone_id == zone_id).order_by(pool.c.id))
-    known = {pool_id: (name, Caps(*caps)) for pool_id, name, *caps in rows}
-    usable = pool_ids or list(known)
-    allowing = [one for one in usable if not known[one][1].exceeded(asked)]
+    caps_of = {pool_id: (name, Caps(*caps)) for pool_id, name, *caps in rows}
+    usable = pool_ids or list(caps_of)
+    allowing = [one for one in usable if not caps_of[one][1].exceeded(asked)]
     if not allowing:
-        raise _refusal([known[one] for one in usable], asked)
+        raise _refusal([caps_of[one] for one in usable], asked)
     return pool_ids if len(allowing) == len(usable) else allowing
 
 

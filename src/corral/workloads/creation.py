@@ -23,7 +23,7 @@ from corral.workloads.reasons import StateCause, StateReason
 from corral.workloads.rows import WorkloadRow, workload_row
 from corral.workloads.spec import WorkSpec
 from corral.workloads.states import OVER, State, Wanted
-from corral.workloads.steps import tell
+from corral.workloads.steps import publish_changes
 from corral.workloads.tables import workload
 from corral.workloads.zone_choice import ZoneChoice
 
@@ -100,7 +100,7 @@ def create(
     )
     assert row is not None
     new = workload_row(row)
-    tell(transaction, [(new, because)])
+    publish_changes(transaction, [(new, because)])
     subject = Subject("workload", new.id, new.name, home.organisation.path)
     record(transaction, by, "workload.create", subject, after=_audited(new, content, by))
     return new.id
@@ -152,7 +152,7 @@ def _refuse_too_many(transaction: Transaction, owner_id: str) -> None:
 def _audited(row: WorkloadRow, content: JsonObject, by: Caller) -> JsonObject:
     """What was asked for, not what it was given to work on; and for whom, where somebody else asked."""
     kept = ("name", "kind", "flavor", "resources", "replicas", "priority", "preemptible", "command")
-    told = {name: content[name] for name in kept if name in content}
+    facts = {name: content[name] for name in kept if name in content}
     if row.parent_id is not None:
-        told["parent_id"] = row.parent_id
-    return told if by.user_id == row.user_id else told | {"user_id": row.user_id}
+        facts["parent_id"] = row.parent_id
+    return facts if by.user_id == row.user_id else facts | {"user_id": row.user_id}

@@ -83,7 +83,7 @@ def _read(transaction: Transaction, statement: Select[Any], ids: Collection[str]
 
 
 def _in_order(rows: Collection[AnyRow]) -> tuple[WorkEnd, ...]:
-    told: list[tuple[datetime, str, WorkEnd]] = []
+    ordered: list[tuple[datetime, str, WorkEnd]] = []
     for row in rows:
         try:
             end = _end(row)
@@ -91,8 +91,8 @@ def _in_order(rows: Collection[AnyRow]) -> tuple[WorkEnd, ...]:
             log.warning("an end teaches nothing: it makes no sense", workload=row.id)
             continue
         if end is not None:
-            told.append((row.closed_at, row.id, end))
-    return tuple(end for _, _, end in sorted(told, key=lambda one: one[:2]))
+            ordered.append((row.closed_at, row.id, end))
+    return tuple(end for _, _, end in sorted(ordered, key=lambda one: one[:2]))
 
 
 def _end(row: AnyRow) -> WorkEnd | None:

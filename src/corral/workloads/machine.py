@@ -63,7 +63,7 @@ class Member:
 class Life:
     """`failures` and `losses` count attempts that ended so; `pause_seconds` is the wait before the next.
 
-    `told` is written down before the engine is asked to end replicas: from then on there is no way back.
+    `stop_sent` is written down before the engine is asked to end replicas: from then on there is no way back.
     """
 
     state: State = State.QUEUED
@@ -76,14 +76,14 @@ class Life:
     failures: int = 0
     losses: int = 0
     pause_seconds: int = 0
-    told: bool = False
+    stop_sent: bool = False
 
 
 # Events
 
 
 @dataclass(frozen=True, slots=True)
-class Granted:
+class PlaceGranted:
     """The scheduler gave every replica its place: a new attempt begins."""
 
     replicas: int
@@ -103,7 +103,7 @@ class FoundFeasible:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PersonAsked:
     """A person asks for something."""
 
     wanted: Wanted
@@ -112,7 +112,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class Preempted:
     """The scheduler takes its place for another workload, or for none."""
 
     rule: Action
@@ -122,17 +122,17 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class PreemptionCancelled:
     """The workload that its place was taken for no longer needs it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StopSent:
     """The engine is about to be asked to end its replicas."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ReplicaObserved:
     """The engine reports that a replica starts or runs."""
 
     number: int
@@ -140,7 +140,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ReplicaEnded:
     """The engine reports that a replica has ended, and how; told once for each replica of an attempt."""
 
     number: int
@@ -155,7 +155,17 @@ class Ended:
     time_limit_seconds: int = 0
 
 
-Event = Granted | FoundInfeasible | FoundFeasible | Asked | Taken | Kept | Told | Seen | Ended
+Event = (
+    PlaceGranted
+    | FoundInfeasible
+    | FoundFeasible
+    | PersonAsked
+    | Preempted
+    | PreemptionCancelled
+    | StopSent
+    | ReplicaObserved
+    | ReplicaEnded
+)
 
 
 # Instructions
@@ -168,13 +178,13 @@ class StartMembers:
 
 
 @dataclass(frozen=True, slots=True)
-class TellMembers:
+class StopMembers:
     """To save and go within the grace."""
 
     numbers: tuple[int, ...]
 
 
-Instruction = StartMembers | TellMembers
+Instruction = StartMembers | StopMembers
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,31 +201,31 @@ class ImpossibleEventError(Exception):
 def handle(life: Life, event: Event) -> Step:
     """What becomes of a workload. The same event twice changes nothing the second time."""
     match event:
-        case Granted():
-            return _granted(life, event)
+        case PlaceGranted():
+            return _on_place_granted(life, event)
         case FoundInfeasible():
-            return _found_infeasible(life, event)
+            return _on_infeasible(life, event)
         case FoundFeasible():
-            return _found_feasible(life)
-        case Asked():
-            return _asked(life, event)
-        case Taken():
-            return _taken(life, event)
-        case Kept():
-            return _kept(life)
-        case Told():
-            return Step(replace(life, told=life.state in LEAVING), None, instructions_for(life))
-        case Seen():
-            return _seen(life, event)
-        case Ended():
-            return _ended(life, event)
+            return _on_feasible(life)
+        case PersonAsked():
+            return _on_person_asked(life, event)
+        case Preempted():
+            return _on_preempted(life, event)
+        case PreemptionCancelled():
+            return _on_preemption_cancelled(life)
+        case StopSent():
+            return Step(replace(life, stop_sent=life.state in LEAVING), None, instructions_for(life))
+        case ReplicaObserved():
+            return _on_replica_observed(life, event)
+        case ReplicaEnded():
+            return _on_replica_ended(life, event)
 
 
 def instructions_for(life: Life) -> tuple[Instruction, ...]:
     """What the engine must have been told by now; repeating it changes nothing."""
     if life.state in LEAVING:
-        told = tuple(one.number for one in life.members if one.phase in {Phase.STARTING, Phase.RUNNING})
-        return (TellMembers(told),) if told else ()
+        numbers = tuple(one.number for one in life.members if one.phase in {Phase.STARTING, Phase.RUNNING})
+        return (StopMembers(numbers),) if numbers else ()
     unknown = tuple(one.number for one in life.members if one.phase is Phase.GRANTED)
     return (StartMembers(unknown, resume=life.attempt > 1),) if unknown else ()
 
@@ -225,7 +235,7 @@ def may_start(life: Life) -> bool:
     return life.state in WAITING and life.wanted is Wanted.RUN
 
 
-def _granted(life: Life, event: Granted) -> Step:
+def _on_place_granted(life: Life, event: PlaceGranted) -> Step:
     if not may_start(life):
         raise ImpossibleEventError(f"{life.state} work that is to {life.wanted} was given a place")
     members = tuple(Member(number) for number in range(event.replicas))
@@ -235,19 +245,19 @@ def _granted(life: Life, event: Granted) -> Step:
     return _step(begun, StateReason(StateCause.PLACED, {"nodes": ", ".join(sorted(set(event.nodes)))}))
 
 
-def _found_infeasible(life: Life, event: FoundInfeasible) -> Step:
+def _on_infeasible(life: Life, event: FoundInfeasible) -> Step:
     if not may_start(life):
         return _step(life, None)
     return _step(replace(life, state=State.INFEASIBLE), StateReason(StateCause.INFEASIBLE, event.facts))
 
 
-def _found_feasible(life: Life) -> Step:
+def _on_feasible(life: Life) -> Step:
     if life.state is not State.INFEASIBLE:
         return _step(life, None)
     return _step(replace(life, state=State.QUEUED), StateReason(StateCause.FEASIBLE))
 
 
-def _asked(life: Life, event: Asked) -> Step:
+def _on_person_asked(life: Life, event: PersonAsked) -> Step:
     facts = {"by": event.by, "by_name": event.by_name}
     match event.wanted:
         case Wanted.STOP:
@@ -269,13 +279,13 @@ def _stop(life: Life, because: StateReason) -> Step:
 def _suspend_by_hand(life: Life, because: StateReason) -> Step:
     if life.state in OVER or life.wanted is not Wanted.RUN:
         return _step(life, None)
-    held = replace(life, wanted=Wanted.SUSPEND)
+    suspended = replace(life, wanted=Wanted.SUSPEND)
     if life.state in UNPLACED:
-        return _step(replace(held, state=State.SUSPENDED), because)
+        return _step(replace(suspended, state=State.SUSPENDED), because)
     if life.fate is not None:
         # On its way out already; what is wanted decides where it ends up.
-        return _step(held, None)
-    return _leave(held, Fate.SUSPEND, because)
+        return _step(suspended, None)
+    return _leave(suspended, Fate.SUSPEND, because)
 
 
 def _resume(life: Life, because: StateReason) -> Step:
@@ -295,7 +305,7 @@ def _resume(life: Life, because: StateReason) -> Step:
     return _step(going_on, None)
 
 
-def _taken(life: Life, event: Taken) -> Step:
+def _on_preempted(life: Life, event: Preempted) -> Step:
     if life.state not in {State.STARTING, State.RUNNING}:
         return _step(life, None)
     facts = {"rule": event.rule.value, "for": event.for_workload, "for_name": event.for_name}
@@ -304,31 +314,36 @@ def _taken(life: Life, event: Taken) -> Step:
     return _leave(life, Fate.SUSPEND, StateReason(StateCause.TAKEN, facts))
 
 
-def _kept(life: Life) -> Step:
-    taken = life.fate_because
-    if life.state is not State.SUSPENDING or life.told or taken is None or taken.why is not StateCause.TAKEN:
+def _on_preemption_cancelled(life: Life) -> Step:
+    because = life.fate_because
+    if (
+        life.state is not State.SUSPENDING
+        or life.stop_sent
+        or because is None
+        or because.why is not StateCause.TAKEN
+    ):
         return _step(life, None)
     all_run = all(one.phase in {Phase.RUNNING, Phase.ENDED} for one in life.members)
     state = State.RUNNING if all_run else State.STARTING
-    facts = {"for": taken.facts["for"], "for_name": taken.facts["for_name"]}
+    facts = {"for": because.facts["for"], "for_name": because.facts["for_name"]}
     return _step(
         replace(life, state=state, fate=None, fate_because=None), StateReason(StateCause.KEPT, facts)
     )
 
 
-def _seen(life: Life, event: Seen) -> Step:
+def _on_replica_observed(life: Life, event: ReplicaObserved) -> Step:
     member = life.members[event.number]
     if member.phase is Phase.ENDED or list(Phase).index(event.phase) <= list(Phase).index(member.phase):
         return _step(life, None)
-    seen = _with(life, replace(member, phase=event.phase))
-    if seen.state is State.STARTING and all(
-        one.phase in {Phase.RUNNING, Phase.ENDED} for one in seen.members
+    after = _with(life, replace(member, phase=event.phase))
+    if after.state is State.STARTING and all(
+        one.phase in {Phase.RUNNING, Phase.ENDED} for one in after.members
     ):
-        return _step(replace(seen, state=State.RUNNING), StateReason(StateCause.ALL_RUN))
-    return _step(seen, None)
+        return _step(replace(after, state=State.RUNNING), StateReason(StateCause.ALL_RUN))
+    return _step(after, None)
 
 
-def _ended(life: Life, event: Ended) -> Step:
+def _on_replica_ended(life: Life, event: ReplicaEnded) -> Step:
     member = life.members[event.number]
     if member.phase is Phase.ENDED:
         return _step(life, None)
@@ -340,12 +355,12 @@ def _ended(life: Life, event: Ended) -> Step:
         return _close(after)
     if after.fate is not None and after.state not in LEAVING:
         assert because is not None
-        told = StateReason(StateCause.MEMBER_ENDED, {"replica": event.number, "after": because.as_dict()})
-        return _step(replace(after, state=State.STOPPING), told)
+        ending = StateReason(StateCause.MEMBER_ENDED, {"replica": event.number, "after": because.as_dict()})
+        return _step(replace(after, state=State.STOPPING), ending)
     return _step(after, None)
 
 
-def _doom(life: Life, event: Ended) -> tuple[Life, StateReason]:
+def _doom(life: Life, event: ReplicaEnded) -> tuple[Life, StateReason]:
     """A replica that ended otherwise than well decides what becomes of the attempt."""
     because = why_ended(event, len(life.members))
     if event.end in {End.LOST, End.LEFT, End.REFUSED}:
@@ -358,15 +373,15 @@ def _doom(life: Life, event: Ended) -> tuple[Life, StateReason]:
         )
         number, most = life.failures, life.retries
     if again:
-        told = StateReason(
+        retrying = StateReason(
             StateCause.TRIES_AGAIN, {"after": because.as_dict(), "number": number, "most": most}
         )
-        return replace(life, fate=Fate.TRY_AGAIN, fate_because=told), because
+        return replace(life, fate=Fate.TRY_AGAIN, fate_because=retrying), because
     return replace(life, fate=Fate.FAIL, fate_because=because), because
 
 
-def why_ended(event: Ended, of: int) -> StateReason:
-    facts = {"replica": event.number, "of": of, "detail": _telling(event)}
+def why_ended(event: ReplicaEnded, of: int) -> StateReason:
+    facts = {"replica": event.number, "of": of, "detail": _own_detail(event)}
     if event.end in {End.LOST, End.LEFT}:
         return StateReason(StateCause.LOST, facts)
     if event.end is End.REFUSED:
@@ -380,7 +395,7 @@ def why_ended(event: Ended, of: int) -> StateReason:
     return StateReason(StateCause.EXITED, facts | {"exit_code": event.exit_code})
 
 
-def _telling(event: Ended) -> str | None:
+def _own_detail(event: ReplicaEnded) -> str | None:
     """What the engine says of an end, as far as it says more than a number."""
     repeats = ("exit code", "ended by signal", "out of memory", "reached its time limit")
     return event.detail if event.detail and not event.detail.startswith(repeats) else None
@@ -388,7 +403,7 @@ def _telling(event: Ended) -> str | None:
 
 def _close(life: Life) -> Step:
     """The last replica is gone."""
-    over = replace(life, fate=None, fate_because=None, pause_seconds=0, told=False)
+    over = replace(life, fate=None, fate_because=None, pause_seconds=0, stop_sent=False)
     if life.fate is None:
         return _step(replace(over, state=State.SUCCEEDED), StateReason(StateCause.ENDED_WELL))
     if life.fate in {Fate.SUSPEND, Fate.STOP} and any(one.said_done for one in life.members):

@@ -61,14 +61,17 @@ def _covered(data: bytes, secret: bytes) -> Iterator[tuple[int, int]]:
 
 def _repeats_until(data: bytes, start: int, period: int) -> int:
     """How far the data from `start` on repeats itself with this period."""
-    view, known, step = memoryview(data), start + period, 1
+    view, checked_to, step = memoryview(data), start + period, 1
     while step:
-        size = min(step, len(data) - known)
-        if size and view[known : known + size] == view[known - period : known - period + size]:
-            known, step = known + size, step * 2
+        size = min(step, len(data) - checked_to)
+        if (
+            size
+            and view[checked_to : checked_to + size] == view[checked_to - period : checked_to - period + size]
+        ):
+            checked_to, step = checked_to + size, step * 2
         else:
             step //= 2
-    return known
+    return checked_to
 
 
 def _begun(end: bytes, secret: bytes) -> int:

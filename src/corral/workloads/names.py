@@ -38,8 +38,8 @@ class Names:
         self._pools = _pools(transaction, pools) if pools else {}
 
     def workload(self, identifier: str) -> str:
-        known: str | None = self._workloads.get(identifier)
-        return known or OTHERS
+        name: str | None = self._workloads.get(identifier)
+        return name or OTHERS
 
     def queue(self, identifier: str) -> str:
         return self._queues.get(identifier) or "your new queue"

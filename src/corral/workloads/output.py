@@ -198,10 +198,10 @@ async def _is_gap(engine: Reach, run: str, offset: int) -> bool:
     return bool(following.data) and following.offset > offset
 
 
-async def _news(database: Database, engine: Reach, run: str | None, seen: int) -> None:
+async def _news(database: Database, engine: Reach, run: str | None, position: int) -> None:
     if run is not None:
         try:
-            async with aclosing(engine.follow(run, seen)) as following:  # type: ignore[type-var]
+            async with aclosing(engine.follow(run, position)) as following:  # type: ignore[type-var]
                 async for _ in following:
                     return
         except NotFound:

@@ -58,7 +58,7 @@ class _Download(WatchedStream):
         request: Request,
         check: Check,
         name: str,
-        held: ExitStack,
+        resources: ExitStack,
     ) -> None:
         super().__init__(
             content,
@@ -67,7 +67,7 @@ class _Download(WatchedStream):
             media_type="text/plain; charset=utf-8",
             headers={"Content-Disposition": f'attachment; filename="{name}"'},
         )
-        self._held = held
+        self._held = resources
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._held:
@@ -160,7 +160,7 @@ async def download_logs(
 
     place = await find(caller)
     name = f"{RunId(workload_id, place.attempt, place.number)}.log"
-    held = ExitStack()
-    held.enter_context(here.logs.taken(caller.user_id))
+    resources = ExitStack()
+    resources.enter_context(here.logs.taken(caller.user_id))
     content = output.everything(engine, here.masker, place)
-    return _Download(content, request, find, name, held)
+    return _Download(content, request, find, name, resources)

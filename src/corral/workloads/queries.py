@@ -166,10 +166,10 @@ def _readable_view(
 
 
 def _damaged_view(work: VisibleWorkload, nodes: list[str], waits: Waiting | None, error: str) -> Workload:
-    said = _DAMAGED.format(error=error)
+    message = _DAMAGED.format(error=error)
     return Workload(
         **_facts(work, nodes, waits),
-        reason=Reason(why="damaged", sentence=said, facts={}),
+        reason=Reason(why="damaged", sentence=message, facts={}),
         damaged=True,
         zone_reason=None,
         flavor=None,

@@ -108,10 +108,10 @@ class StateReason:
     def _named(self) -> dict[str, Any]:
         who = f"Replica {self.facts.get('replica')}" if self.facts.get("of", 1) > 1 else "It"
         names = {"by_name": "Corral", "for_name": "other work", "who": who}
-        given = {name: value for name, value in self.facts.items() if value is not None}
-        if isinstance(detail := given.get("detail"), str):
-            given["detail"] = detail.rstrip(".")  # it ends a sentence of ours
-        return names | given
+        facts = {name: value for name, value in self.facts.items() if value is not None}
+        if isinstance(detail := facts.get("detail"), str):
+            facts["detail"] = detail.rstrip(".")  # it ends a sentence of ours
+        return names | facts
 
 
 def infeasible_facts(infeasible: Infeasible, queue_id: str) -> dict[str, Any]:

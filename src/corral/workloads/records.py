@@ -49,9 +49,9 @@ def load(transaction: Transaction, workload_ids: Iterable[str]) -> dict[str, Loa
 
 def loaded_from(transaction: Transaction, rows: Iterable[WorkloadRow]) -> dict[str, Loaded]:
     """The lives of workloads whose rows are known."""
-    known = {row.id: row for row in rows}
-    members = _members(transaction, known) if known else {}
-    return {name: _loaded(row, members.get(name, ())) for name, row in known.items()}
+    rows_by_id = {row.id: row for row in rows}
+    members = _members(transaction, rows_by_id) if rows_by_id else {}
+    return {name: _loaded(row, members.get(name, ())) for name, row in rows_by_id.items()}
 
 
 def _loaded(row: WorkloadRow, members: Sequence[Member]) -> Loaded:
@@ -83,7 +83,7 @@ def _life_of(row: WorkloadRow, members: Sequence[Member], retries: int) -> Life:
         retries=retries,
         failures=row.failures,
         losses=row.losses,
-        told=row.told,
+        stop_sent=row.told,
     )
 
 
@@ -181,14 +181,14 @@ def _key(run: RunId) -> JsonObject:
 
 def use_as_dict(use: DeviceUse) -> dict[str, Any]:
     """A held device as it is stored; what has its default is left out."""
-    told = {
+    content = {
         "device": use.device,
         "memory_mib": use.memory_mib,
         "compute_percent": use.compute_percent or None,
         "profile": use.profile,
         "start": use.start,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in content.items() if value is not None}
 
 
 def _members(transaction: Transaction, workload_ids: Iterable[str]) -> dict[str, list[Member]]:

@@ -72,20 +72,20 @@ def _choose_flavor(transaction: Transaction, node: Organisation, kind: str) -> s
 def _pool_ids(transaction: Transaction, spec: WorkSpec, zone_id: str) -> list[str]:
     if not spec.pools:
         return []
-    known = {
+    ids_by_name = {
         name: pool_id
         for pool_id, name in transaction.rows(select(pool.c.id, pool.c.name).where(pool.c.zone_id == zone_id))
     }
-    ids = set(known.values())
+    ids = set(ids_by_name.values())
     chosen = []
     for index, name in enumerate(spec.pools):
-        if name not in known and name not in ids:
+        if name not in ids_by_name and name not in ids:
             raise Invalid.field(
                 f"body.pools[{index}]",
                 f"There is no pool {name}.",
-                f"Use one of: {', '.join(sorted(known))}.",
+                f"Use one of: {', '.join(sorted(ids_by_name))}.",
             )
-        chosen.append(known.get(name, name))
+        chosen.append(ids_by_name.get(name, name))
     return chosen
 
 

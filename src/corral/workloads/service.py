@@ -11,13 +11,13 @@ from corral.core.refusals import Conflict, Refusal
 from corral.identity.tables import organisation
 from corral.store.database import Transaction
 from corral.workloads import families, visibility
-from corral.workloads.machine import Asked
+from corral.workloads.machine import PersonAsked
 from corral.workloads.models import Acted, Action, Refused
 from corral.workloads.reasons import StateCause, StateReason
 from corral.workloads.records import Loaded, apply_all, load, loaded_from
 from corral.workloads.rows import WorkloadRow
 from corral.workloads.states import OVER, State, Wanted
-from corral.workloads.steps import read_rows, tell
+from corral.workloads.steps import publish_changes, read_rows
 from corral.workloads.tables import workload
 
 
@@ -84,7 +84,7 @@ def _acted(
 ) -> Sequence[Loaded]:
     if action == "delete":
         return _delete(transaction, caller, on)
-    event = Asked(_WANTED[action], caller.user_id, caller.name)
+    event = PersonAsked(_WANTED[action], caller.user_id, caller.name)
     return apply_all(transaction, [(one, event) for one in on])
 
 
@@ -95,7 +95,7 @@ def _delete(transaction: Transaction, caller: Caller, on: Sequence[Loaded]) -> S
     if going:
         transaction.run(_GO, [{"id_": workload_id, **values} for workload_id in going])
     rows = read_rows(transaction, going)
-    tell(transaction, [(row, because) for row in rows.values()])
+    publish_changes(transaction, [(row, because) for row in rows.values()])
     return [replace(one, row=rows[one.row.id]) if one.row.id in rows else one for one in on]
 
 

@@ -27,7 +27,7 @@ OVERDUE_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class WorkRecords:
     """`values` wait or hold something, `out` are infeasible; `gone` are the names of all others.
 
     `failed` could not be read, and are in none of these. `again` is when something about a workload changes
@@ -51,13 +51,13 @@ def concerned(transaction: Transaction, zone_id: str) -> list[str]:
     return [one for (one,) in ids]
 
 
-def some(transaction: Transaction, workload_ids: Collection[str]) -> Seen:
+def some(transaction: Transaction, workload_ids: Collection[str]) -> WorkRecords:
     """What scheduling is told of these workloads; a damaged one is told of alone."""
     loaded, failed = _loaded(transaction, workload_ids)
-    held, unread = read_piecewise(list(loaded), lambda ids: _allocations(transaction, ids))
+    allocations, unread = read_piecewise(list(loaded), lambda ids: _allocations(transaction, ids))
     failed |= unread
     by_workload: dict[str, list[AllocationRow]] = {}
-    for row in held:
+    for row in allocations:
         by_workload.setdefault(row.workload_id, []).append(row)
     values: dict[str, Workload] = {}
     again: dict[str, datetime] = {}
@@ -76,7 +76,7 @@ def some(transaction: Transaction, workload_ids: Collection[str]) -> Seen:
             again[name] = at
     out = {name for name in values if loaded[name].life.state is State.INFEASIBLE}
     failed = _of_concern(transaction, failed)
-    return Seen(
+    return WorkRecords(
         tuple(value for name, value in values.items() if name not in out),
         tuple(value for name, value in values.items() if name in out),
         tuple(name for name in workload_ids if name not in values and name not in failed),
@@ -115,12 +115,12 @@ def _changes_at(loaded: Loaded, now: datetime) -> datetime | None:
     return None
 
 
-def as_workload(loaded: Loaded, held: Iterable[AllocationRow], now: datetime) -> Workload | None:
+def as_workload(loaded: Loaded, allocations: Iterable[AllocationRow], now: datetime) -> Workload | None:
     """None for one that neither waits for a place nor holds one nor is infeasible."""
     row, life = loaded.row, loaded.life
     is_present = life.state in PRESENT
     if is_present:
-        replicas = _placed(loaded, held, now)
+        replicas = _placed(loaded, allocations, now)
         if not replicas:
             return None
     elif _may_wait(life) and (row.not_before is None or row.not_before <= now):
@@ -169,13 +169,14 @@ def _may_wait(life: Life) -> bool:
     return may_start(life) or (life.state is State.INFEASIBLE and life.wanted is Wanted.RUN)
 
 
-def _placed(loaded: Loaded, held: Iterable[AllocationRow], now: datetime) -> tuple[Replica, ...]:
+def _placed(loaded: Loaded, allocations: Iterable[AllocationRow], now: datetime) -> tuple[Replica, ...]:
     state = ReplicaState.RUNNING
     if loaded.life.state in LEAVING:
         overdue = (loaded.row.leaving_since or now) + _grace(loaded)
         state = ReplicaState.STUCK if now > overdue else ReplicaState.RELEASING
     return tuple(
-        Replica(str(ReplicaId(one.workload_id, one.replica)), state, one.node, one.uses) for one in held
+        Replica(str(ReplicaId(one.workload_id, one.replica)), state, one.node, one.uses)
+        for one in allocations
     )
 
 

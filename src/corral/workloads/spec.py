@@ -96,8 +96,8 @@ class Gpu(Input):
 
     @model_validator(mode="after")
     def _one_size(self) -> Self:
-        given = [self.memory_mib, self.fraction_milli, self.profile]
-        if sum(one is not None for one in given) > 1:
+        sizes = [self.memory_mib, self.fraction_milli, self.profile]
+        if sum(one is not None for one in sizes) > 1:
             raise ValueError("give one of memory_mib, fraction_milli and profile")
         return self
 
@@ -169,8 +169,10 @@ class Resources(Input):
             if short in value and long in value:
                 raise ValueError(f"give {short} or {long}, not both")
         found = _AsWritten.model_validate({name: value[name] for name in _SHORT if name in value})
-        known = {_SHORT[name]: getattr(found, name) for name in _SHORT if getattr(found, name) is not None}
-        return {name: one for name, one in value.items() if name not in _SHORT} | known
+        by_full_name = {
+            _SHORT[name]: getattr(found, name) for name in _SHORT if getattr(found, name) is not None
+        }
+        return {name: one for name, one in value.items() if name not in _SHORT} | by_full_name
 
     @classmethod
     def of(cls, request: ResourceRequest) -> "Resources":

@@ -25,13 +25,13 @@ EVENT = "workload"
 TOPIC = "workloads"
 """The hint that a workload's state changed: reconciling looks for what the engine must be told."""
 
-Taken = tuple[WorkloadRow, Life, Step]
+TakenStep = tuple[WorkloadRow, Life, Step]
 """A workload's row and life before a step, and the step."""
-Told = tuple[WorkloadRow, StateReason | None]
+StateChange = tuple[WorkloadRow, StateReason | None]
 """A workload's row after a change, and why its state is another one, if it is."""
 
 
-def write_steps(transaction: Transaction, steps: Sequence[Taken]) -> dict[str, WorkloadRow]:
+def write_steps(transaction: Transaction, steps: Sequence[TakenStep]) -> dict[str, WorkloadRow]:
     """Writes down what became of each, one step for each workload; returns the rows afterwards."""
     if not steps:
         return {}
@@ -40,7 +40,7 @@ def write_steps(transaction: Transaction, steps: Sequence[Taken]) -> dict[str, W
     codes = _exit_codes(transaction, [row for row, step in closed if step.life.state in OVER])
     _close_attempts(transaction, closed)
     rows = _write_workloads(transaction, steps, codes)
-    tell(
+    publish_changes(
         transaction,
         [
             (rows[row.id], step.because if step.life.state is not before.state else None)
@@ -50,25 +50,25 @@ def write_steps(transaction: Transaction, steps: Sequence[Taken]) -> dict[str, W
     return rows
 
 
-def tell(transaction: Transaction, told: Sequence[Told]) -> None:
+def publish_changes(transaction: Transaction, changes: Sequence[StateChange]) -> None:
     """Changes as others see them: history, scheduling, whoever looks on, and the loop that acts on them."""
-    if not told:
+    if not changes:
         return
-    _write_history(transaction, [(row, because) for row, because in told if because is not None])
-    for zone_id in sorted({row.zone_id for row, _ in told}):
-        ids = [row.id for row, _ in told if row.zone_id == zone_id]
+    _write_history(transaction, [(row, because) for row, because in changes if because is not None])
+    for zone_id in sorted({row.zone_id for row, _ in changes}):
+        ids = [row.id for row, _ in changes if row.zone_id == zone_id]
         journal.append(transaction, zone_id, JournalKind.WORKLOAD, *ids)
-    paths = _paths(transaction, {row.organisation_id for row, _ in told})
+    paths = _paths(transaction, {row.organisation_id for row, _ in changes})
     publish_all(
         transaction,
         EVENT,
-        [Change(row.id, row.revision, paths[row.organisation_id], row.user_id) for row, _ in told],
+        [Change(row.id, row.revision, paths[row.organisation_id], row.user_id) for row, _ in changes],
     )
     transaction.hint(TOPIC)
 
 
 def _write_workloads(
-    transaction: Transaction, steps: Sequence[Taken], codes: dict[str, int | None]
+    transaction: Transaction, steps: Sequence[TakenStep], codes: dict[str, int | None]
 ) -> dict[str, WorkloadRow]:
     changes: dict[tuple[str, ...], list[JsonObject]] = {}
     for row, before, step in steps:
@@ -106,7 +106,7 @@ def _changed(before: Life, after: Life, now: datetime) -> JsonObject:
         "attempt": after.attempt,
         "fate": after.fate,
         "fate_because": after.fate_because and after.fate_because.as_dict(),
-        "told": after.told,
+        "told": after.stop_sent,
         "failures": after.failures,
         "losses": after.losses,
     }
@@ -127,7 +127,7 @@ def _changed(before: Life, after: Life, now: datetime) -> JsonObject:
     return values
 
 
-def _write_members(transaction: Transaction, steps: Sequence[Taken]) -> None:
+def _write_members(transaction: Transaction, steps: Sequence[TakenStep]) -> None:
     changed = [
         _member(row, new)
         for row, before, step in steps
@@ -164,21 +164,21 @@ def _close_attempts(transaction: Transaction, closed: Sequence[tuple[WorkloadRow
 
 def _exit_codes(transaction: Transaction, rows: Sequence[WorkloadRow]) -> dict[str, int | None]:
     """Of a gang, the first replica that did not end well speaks for all."""
-    known: dict[str, list[int]] = {row.id: [] for row in rows}
+    codes_of: dict[str, list[int]] = {row.id: [] for row in rows}
     attempts = {row.id: row.attempt for row in rows}
-    for one in transaction.rows(_EXIT_CODES, {"ids": json.dumps(list(known))}) if known else ():
+    for one in transaction.rows(_EXIT_CODES, {"ids": json.dumps(list(codes_of))}) if codes_of else ():
         if one.attempt == attempts[one.workload_id]:
-            known[one.workload_id].append(one.exit_code)
+            codes_of[one.workload_id].append(one.exit_code)
     return {
         name: next((code for code in codes if code), codes[0] if codes else None)
-        for name, codes in known.items()
+        for name, codes in codes_of.items()
     }
 
 
-def _write_history(transaction: Transaction, told: Sequence[tuple[WorkloadRow, StateReason]]) -> None:
-    if not told:
+def _write_history(transaction: Transaction, changes: Sequence[tuple[WorkloadRow, StateReason]]) -> None:
+    if not changes:
         return
-    numbers = transaction.rows(_LAST_NUMBERS, {"ids": json.dumps([row.id for row, _ in told])})
+    numbers = transaction.rows(_LAST_NUMBERS, {"ids": json.dumps([row.id for row, _ in changes])})
     last = {row.workload_id: row.last for row in numbers}
     transaction.run(
         _NEW_TRANSITION,
@@ -191,7 +191,7 @@ def _write_history(transaction: Transaction, told: Sequence[tuple[WorkloadRow, S
                 "state": row.state,
                 "because": because.as_dict(),
             }
-            for row, because in told
+            for row, because in changes
         ],
     )
 

@@ -64,8 +64,8 @@ def replace_all(
     rows = transaction.rows(select(trouble).where(*chosen))
     before = {(row.workload_id, Step(row.step)): row for row in rows}
     over = before.keys() - troubles.keys()
-    new = {key: told for key, told in troubles.items() if key not in before or before[key].detail != told}
-    known = _known(transaction, zone_id, {workload_id for workload_id, _ in {*over, *new}})
+    new = {key: text for key, text in troubles.items() if key not in before or before[key].detail != text}
+    workloads = _changes_of(transaction, zone_id, {workload_id for workload_id, _ in {*over, *new}})
     for workload_id, step in (*over, *(key for key in new if key in before)):
         c = trouble.c
         transaction.run(delete(trouble).where(c.workload_id == workload_id, c.step == step))
@@ -78,11 +78,11 @@ def replace_all(
             "since": before[workload_id, step].since if (workload_id, step) in before else transaction.now,
         }
         for (workload_id, step), detail in new.items()
-        if workload_id in known  # an engine may know more than the database
+        if workload_id in workloads  # an engine may know more than the database
     ]
     if added:
         transaction.run(insert(trouble), added)
-    publish_all(transaction, EVENT, list(known.values()))
+    publish_all(transaction, EVENT, list(workloads.values()))
 
 
 def note_purge(transaction: Transaction, workload_id: str, detail: str) -> None:
@@ -97,7 +97,7 @@ def note_purge(transaction: Transaction, workload_id: str, detail: str) -> None:
         transaction.run(insert(trouble), [row | {"detail": detail, "since": transaction.now}])
 
 
-def _known(transaction: Transaction, zone_id: str, workload_ids: set[str]) -> dict[str, Change]:
+def _changes_of(transaction: Transaction, zone_id: str, workload_ids: set[str]) -> dict[str, Change]:
     c = workload.c
     chosen = sorted(workload_ids)
     found: dict[str, Change] = {}

@@ -17,7 +17,7 @@ from corral.zones.tables import device, node, pool
 
 def use_of_queues(transaction: Transaction) -> dict[Place, Use]:
     """Held is what allocations say. Waiting work counts in the first pool that it would go to."""
-    found = _held(transaction)
+    found = _places_in_use(transaction)
     sizes = _device_sizes(transaction)
     first = _first_pools(transaction)
     rows = transaction.rows(
@@ -45,7 +45,7 @@ def names_in_zone(transaction: Transaction, zone_id: str) -> list[str]:
     return [name for (name,) in transaction.rows(there.order_by(c.id).limit(10))]
 
 
-def _held(transaction: Transaction) -> dict[Place, Use]:
+def _places_in_use(transaction: Transaction) -> dict[Place, Use]:
     a = allocation.c
     rows = transaction.rows(
         select(

@@ -110,15 +110,15 @@ class Prober(Protocol):
 def verdict_of(
     transaction: Transaction,
     caller: Caller,
-    told: ProbeResult,
+    result: ProbeResult,
     zone_id: str,
     waits: Waits | None = None,
 ) -> Verdict:
     """`waits` is None for work that is not there yet."""
-    names = Names(transaction, caller, *_mentioned(told))
-    takes = sorted({names.workload(each) for each in told.takes_from})
-    if told.explanation is None or told.placements:
-        nodes = sorted({each.node for each in told.placements})
+    names = Names(transaction, caller, *_mentioned(result))
+    takes = sorted({names.workload(each) for each in result.takes_from})
+    if result.explanation is None or result.placements:
+        nodes = sorted({each.node for each in result.placements})
         return Verdict(
             result="fits",
             sentence=f"Fits now on {', '.join(nodes)}." if nodes else "It is being placed now.",
@@ -127,15 +127,15 @@ def verdict_of(
             reason=None,
             helps=[],
             takes_from=takes,
-            takes_by=told.takes_by,
+            takes_by=result.takes_by,
             at=transaction.now,
         )
-    why, error = told.explanation, None
+    why, error = result.explanation, None
     if why.estimate is not None:
         error = expectations.usual_error_seconds(transaction, zone_id)
         first = expectations.first(transaction, waits)
         why = replace(why, estimate=judged(why.estimate, error, first, transaction.now))
-    return _waits(told, why, names, takes, error, transaction.now)
+    return _waits(result, why, names, takes, error, transaction.now)
 
 
 def left_out(detail: str, at: datetime) -> Verdict:
@@ -153,18 +153,18 @@ def left_out(detail: str, at: datetime) -> Verdict:
 
 
 def _waits(
-    told: ProbeResult, why: Explanation, names: Names, takes: list[str], error: int | None, at: datetime
+    result: ProbeResult, why: Explanation, names: Names, takes: list[str], error: int | None, at: datetime
 ) -> Verdict:
     now = int(at.timestamp())
     reason = names.reason(why.reason)
     because, advised = sentence(reason, now), advised_by(reason)
     starts = None if why.estimate is None else why.estimate.starts_at
-    ever = told.infeasible is None
-    if told.infeasible is not None:
-        because = never(reason, told.infeasible.lack)
+    ever = result.infeasible is None
+    if result.infeasible is not None:
+        because = never(reason, result.infeasible.lack)
         text = f"Can never run because {because}.{advised}"
     elif takes:
-        text = f"Starts when {', '.join(takes)} has made room{_TAKES_BY.get(told.takes_by or '', '')}."
+        text = f"Starts when {', '.join(takes)} has made room{_TAKES_BY.get(result.takes_by or '', '')}."
     else:
         text = f"Waits: {because}.{advised}"
     return Verdict(
@@ -173,7 +173,9 @@ def _waits(
         nodes=[],
         details=list(details(replace(why, reason=reason))),
         reason=_json(reason),
-        lack=None if told.infeasible is None or told.infeasible.lack is None else _json(told.infeasible.lack),
+        lack=None
+        if result.infeasible is None or result.infeasible.lack is None
+        else _json(result.infeasible.lack),
         in_queue=None if why.in_queue is None else Position(number=why.in_queue.number, of=why.in_queue.of),
         in_pool=None if why.in_pool is None else Position(number=why.in_pool.number, of=why.in_pool.of),
         starts_at=None if starts is None else datetime.fromtimestamp(starts, UTC),
@@ -182,7 +184,7 @@ def _waits(
         expectation=_expectation(why.estimate, now, error) if ever else None,
         helps=[_help(names.change(change), now) for change in why.changes],
         takes_from=takes,
-        takes_by=told.takes_by,
+        takes_by=result.takes_by,
         at=at,
     )
 
@@ -197,8 +199,8 @@ def _expectation(estimate: Estimate | None, now: int, error: int | None) -> str 
 def _help(change: Change, now: int) -> Help:
     facts = _json(change)
     # Work has one group, whose name is the planner's own.
-    said = replace(change, group="") if isinstance(change, AskForLess | LowerMinimum) else change
-    return Help(kind=str(facts.pop("kind")), sentence=f"It would run {advice(said, now)}.", facts=facts)
+    shown = replace(change, group="") if isinstance(change, AskForLess | LowerMinimum) else change
+    return Help(kind=str(facts.pop("kind")), sentence=f"It would run {advice(shown, now)}.", facts=facts)
 
 
 def _json(value: object) -> dict[str, Any]:
@@ -206,9 +208,9 @@ def _json(value: object) -> dict[str, Any]:
     return found
 
 
-def _mentioned(told: ProbeResult) -> tuple[set[str], set[str], set[str]]:
-    workloads, queues, pools = set(told.takes_from), set[str](), set[str]()
-    why = told.explanation
+def _mentioned(result: ProbeResult) -> tuple[set[str], set[str], set[str]]:
+    workloads, queues, pools = set(result.takes_from), set[str](), set[str]()
+    why = result.explanation
     if why is None:
         return workloads, queues, pools
     queues.add(why.queue)

@@ -35,14 +35,16 @@ def waiting(transaction: Transaction, caller: Caller, rows: Sequence[WorkloadRow
     if not waits:
         return {}
     ids = [row.id for row in waits]
-    told = _verdicts(transaction, ids)
+    verdicts = _verdicts(transaction, ids)
     claims = _claims(transaction, ids)
     positions = _positions(transaction, {row.queue_id for row in waits}, ids)
-    mentioned = {name for _, reason in told.values() for name in (reason.queue, reason.kept_for) if name}
+    mentioned = {name for _, reason in verdicts.values() for name in (reason.queue, reason.kept_for) if name}
     names = Names(transaction, caller, mentioned, mentioned)
     found = {}
     for row in waits:
-        kind, text, facts, at = _said(row, told.get(row.id), claims.get(row.id, []), names, transaction.now)
+        kind, text, facts, at = _verdict_of(
+            row, verdicts.get(row.id), claims.get(row.id, []), names, transaction.now
+        )
         # One whose time has passed is no expectation any more.
         times = [one.at for one in claims.get(row.id, []) if one.at is not None and one.at > transaction.now]
         found[row.id] = Waiting(
@@ -67,9 +69,9 @@ def advised_by(reason: Reason) -> str:
     return "" if todo is None else f" {_begun(todo)}."
 
 
-def _said(
+def _verdict_of(
     row: WorkloadRow,
-    told: tuple[datetime, Reason] | None,
+    latest: tuple[datetime, Reason] | None,
     claims: Sequence[AnyRow],
     names: Names,
     now: datetime,
@@ -82,9 +84,9 @@ def _said(
     if promised:
         nodes = ", ".join(promised)
         return PROMISED, f"It starts on {nodes} when what is there has left.", {"nodes": promised}, None
-    if told is None:
+    if latest is None:
         return NOT_PLANNED, _NOT_PLANNED, {}, None
-    at, reason = told
+    at, reason = latest
     named = names.reason(reason)
     text = f"{_begun(sentence(named, int(now.timestamp())))}.{advised_by(named)}"
     facts = asdict(named)

@@ -35,8 +35,8 @@ def _all_visible(texts: Iterable[str]) -> None:
 
 
 def _not_ours(labels: Mapping[str, str]) -> Mapping[str, str]:
-    taken = sorted(key for key in labels if key.startswith(OWN_LABELS))
-    if taken:
+    reserved = sorted(key for key in labels if key.startswith(OWN_LABELS))
+    if reserved:
         raise ValueError(f"labels that begin with {OWN_LABELS} are Corral's own")
     _all_visible(text for label in labels.items() for text in label)
     return labels

@@ -124,8 +124,8 @@ def change_pool(
     journal.append(transaction, before.zone_id, JournalKind.POOL, pool_id)
     note_pools(transaction, pool_id)
     after = get_pool(transaction, pool_id)
-    told = {name: stored[name] for name in wanted}
-    record(transaction, caller, "pool.change", _subject(transaction, after), before=told, after=wanted)
+    previous = {name: stored[name] for name in wanted}
+    record(transaction, caller, "pool.change", _subject(transaction, after), before=previous, after=wanted)
     publish(transaction, POOL, pool_id, after.generation)
     return after
 
@@ -156,8 +156,8 @@ def delete_pool(
     transaction.run(delete(pool).where(pool.c.id == pool_id))
     journal.append(transaction, gone.zone_id, JournalKind.POOL, pool_id)
     note_pools(transaction, pool_id)
-    told = {"name": gone.name, "labels": gone.labels}
-    record(transaction, caller, "pool.delete", _subject(transaction, gone), before=told)
+    facts = {"name": gone.name, "labels": gone.labels}
+    record(transaction, caller, "pool.delete", _subject(transaction, gone), before=facts)
     publish(transaction, POOL, pool_id, gone.generation + 1)
 
 
@@ -191,9 +191,9 @@ def _check_labels(
 
 def _check_name(transaction: Transaction, zone_id: str, name: str, but: str = "") -> None:
     others = select(pool.c.name).where(pool.c.zone_id == zone_id, pool.c.id != but)
-    for (taken,) in transaction.rows(others):
-        if name_key(taken) == name_key(name):
-            raise conflict("body.name", f"There is already a pool {taken} here.", "Choose another name.")
+    for (used_name,) in transaction.rows(others):
+        if name_key(used_name) == name_key(name):
+            raise conflict("body.name", f"There is already a pool {used_name} here.", "Choose another name.")
 
 
 def _pool(row: AnyRow, capacity: Capacity, nodes: AnyRow | None) -> Pool:

@@ -66,8 +66,8 @@ def record_inventory(
     """
     changed = record_nodes(transaction, zone_id, inventory, inventory.nodes if of is None else of)
     there = {reported.name for reported in inventory.nodes}
-    known = select(node.c.id, node.c.name).where(node.c.zone_id == zone_id, node.c.state != "lost")
-    lost = [row.id for row in transaction.rows(known) if row.name not in there]
+    present = select(node.c.id, node.c.name).where(node.c.zone_id == zone_id, node.c.state != "lost")
+    lost = [row.id for row in transaction.rows(present) if row.name not in there]
     if lost:
         gone = update(node).where(any_of(node.c.id, "ids")).values(state="lost", seen_at=transaction.now)
         transaction.run(gone, {"ids": json.dumps(lost)})
@@ -87,8 +87,8 @@ def record_nodes(
     pools = pool_labels(transaction, zone_id)
     names = json.dumps([reported.name for reported in of])
     of_zone = select(node).where(node.c.zone_id == zone_id, any_of(node.c.name, "names"))
-    known = {row.name: row for row in transaction.rows(of_zone, {"names": names})}
-    ids = json.dumps([row.id for row in known.values()])
+    rows_by_name = {row.name: row for row in transaction.rows(of_zone, {"names": names})}
+    ids = json.dumps([row.id for row in rows_by_name.values()])
     devices: dict[str, dict[str, AnyRow]] = {}
     for row in transaction.rows(select(device).where(any_of(device.c.node_id, "ids")), {"ids": ids}):
         devices.setdefault(row.node_id, {})[row.id] = row
@@ -96,7 +96,7 @@ def record_nodes(
     for reported in of:
         facts = inventory.facts.get(reported.name, NodeFacts())
         values = {**_node_values(reported, facts), "pool_id": pool_of(reported.labels, pools)}
-        node_id, differs = _look_at_node(transaction, zone_id, reported.name, known, values, found)
+        node_id, differs = _look_at_node(transaction, zone_id, reported.name, rows_by_name, values, found)
         if _look_at_devices(node_id, reported.devices, facts, devices.get(node_id, {}), found) or differs:
             found.changed.append(node_id)
     transaction.run(
@@ -159,12 +159,12 @@ def _look_at_node(
     transaction: Transaction,
     zone_id: str,
     name: str,
-    known: Mapping[str, AnyRow],
+    rows_by_name: Mapping[str, AnyRow],
     values: JsonObject,
     found: _Found,
 ) -> tuple[str, bool]:
     """The node's id, and whether anything but the time at which it was seen is new."""
-    row = known.get(name)
+    row = rows_by_name.get(name)
     if row is not None:
         differs = _differs(row, values)
         if differs:
@@ -181,20 +181,20 @@ def _look_at_devices(
     node_id: str,
     reported: tuple[Device, ...],
     facts: NodeFacts,
-    known: Mapping[str, AnyRow],
+    rows_by_name: Mapping[str, AnyRow],
     found: _Found,
 ) -> bool:
     """Whether any of them is new, gone or different."""
     before = len(found.new_devices), len(found.devices)
     for position, one in enumerate(reported):
         values = _device_values(position, one, facts.devices.get(one.id, DeviceFacts()))
-        row = known.get(one.id)
+        row = rows_by_name.get(one.id)
         if row is None:
             found.new_devices.append({"node_id": node_id, "id": one.id, **values})
         elif _differs(row, values):
             found.devices.append({"of_node": node_id, "of_device": one.id, **_as_new(values)})
     there = {one.id for one in reported}
-    for row in known.values():
+    for row in rows_by_name.values():
         if row.id not in there and row.health != DeviceHealth.OFFLINE:
             gone = {name: getattr(row, name) for name in _DEVICE_COLUMNS} | {"health": DeviceHealth.OFFLINE}
             found.devices.append({"of_node": node_id, "of_device": row.id, **_as_new(gone)})

@@ -35,7 +35,7 @@ class Ground:
 
 
 def pools_and_nodes(
-    transaction: Transaction, zone_id: str, held: Collection[tuple[str, str | None]] = ()
+    transaction: Transaction, zone_id: str, in_use: Collection[tuple[str, str | None]] = ()
 ) -> Ground:
     """The zone's pools, and its nodes with the devices that work can be placed on.
 
@@ -43,7 +43,7 @@ def pools_and_nodes(
     that are not healthy are left out, unless they are in `held`: names of a node and a device (None: the node
     alone) on which something is still accounted for.
     """
-    held_nodes = {name for name, _ in held}
+    held_nodes = {name for name, _ in in_use}
     pools = transaction.rows(select(pool).where(pool.c.zone_id == zone_id).order_by(pool.c.id))
     nodes = transaction.rows(select(node).where(node.c.zone_id == zone_id).order_by(node.c.name))
     devices: dict[str, list[AnyRow]] = {}
@@ -61,7 +61,7 @@ def pools_and_nodes(
             _device(one, slices=row.pool_id in slicing)
             for one in devices.get(row.id, ())
             if one.health == DeviceHealth.HEALTHY
-            or (one.health == DeviceHealth.FAULTY if whole else (row.name, one.id) in held)
+            or (one.health == DeviceHealth.FAULTY if whole else (row.name, one.id) in in_use)
         )
 
     return Ground(

@@ -145,9 +145,9 @@ def ensure_local_zone(transaction: Transaction, identity: str, host: str) -> Zon
         if not hosts or host in hosts:
             transaction.run(update(zone).where(zone.c.id == row.id).values(identity=identity))
             return _found(transaction, row.id)
-    taken = {name for (name,) in transaction.rows(select(zone.c.name))}
+    used_names = {name for (name,) in transaction.rows(select(zone.c.name))}
     names = (ZoneKind.LOCAL.value, host[:NAME_LENGTH], f"{host[: NAME_LENGTH - 9]}-{identity[-8:]}")
-    name = next(each for each in names if each not in taken)
+    name = next(each for each in names if each not in used_names)
     zone_id = _insert(transaction, name, ZoneKind.LOCAL, identity, None)
     transaction.hint(TOPIC)
     return _found(transaction, zone_id)
@@ -244,9 +244,9 @@ def require_manager(transaction: Transaction, caller: Caller) -> None:
 
 
 def _refuse_taken(transaction: Transaction, name: str) -> None:
-    for (taken,) in transaction.rows(select(zone.c.name)):
-        if name_key(taken) == name_key(name):
-            raise conflict("body.name", f"There is already a zone {taken}.", "Choose another name.")
+    for (used_name,) in transaction.rows(select(zone.c.name)):
+        if name_key(used_name) == name_key(name):
+            raise conflict("body.name", f"There is already a zone {used_name}.", "Choose another name.")
 
 
 def _refuse_too_many(transaction: Transaction) -> None:
@@ -277,8 +277,8 @@ def _zone(row: AnyRow) -> Zone:
     return Zone(row.id, row.name, ZoneKind(row.kind), row.mark, row.identity, row.settings)
 
 
-def unknown_zone(field: str, wanted: str, known: Iterable[Zone]) -> Invalid:
-    names = ", ".join(sorted(one.name for one in known))
+def unknown_zone(field: str, wanted: str, zones: Iterable[Zone]) -> Invalid:
+    names = ", ".join(sorted(one.name for one in zones))
     return Invalid.field(field, f"There is no zone {wanted}.", f"Use one of: {names}.")
 
 
