@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -13,10 +14,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests import warm_start
+from tests.runs import current_run
+
 START_SECONDS = 60
 STOP_SECONDS = 20
 WORK_SECONDS = 3
 LOG_LINES = 60
+
+
+Process = subprocess.Popen[bytes] | warm_start.WarmProcess
 
 
 @dataclass
@@ -24,8 +31,8 @@ class LiveCorral:
     home: Path
     port: int
     log: Path
-    start: "Callable[[], subprocess.Popen[bytes]]"
-    process: "subprocess.Popen[bytes]"
+    start: Callable[[], Process]
+    process: Process
     url: str = ""
     changed_password: str | None = None
 
@@ -97,25 +104,40 @@ def corral_environment(home: Path, port: int, more: Mapping[str, str] | None = N
 
 @contextmanager
 def running_corral(
-    folder: Path, *, program: Path | None = None, environment: Mapping[str, str] | None = None
+    folder: Path,
+    *flags: str,
+    program: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    warm: bool = True,
 ) -> Iterator[LiveCorral]:
-    """Starts `corral up` in this folder and stops it afterwards."""
+    """Starts `corral up` in this folder and stops it afterwards; not `warm`: from nothing, as people do."""
     home, log, port = folder / "home", folder / "corral.log", free_port()
-    program = program or Path(sys.executable).parent / "corral"
+    command = [str(program or Path(sys.executable).parent / "corral"), "up", *flags]
+    variables = corral_environment(home, port, environment)
 
-    def start() -> "subprocess.Popen[bytes]":
+    def start_cold() -> Process:
         with log.open("wb") as written:
             return subprocess.Popen(
                 # Also when the test process is killed, its Corral ends.
-                ["setpriv", "--pdeathsig", "INT", str(program), "up"],
+                ["setpriv", "--pdeathsig", "INT", *command],
                 cwd=folder,
-                env=corral_environment(home, port, environment),
+                env=variables,
                 stdin=subprocess.DEVNULL,
                 stdout=written,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # a group of its own, so that a stubborn one can be killed whole
             )
 
+    def start_warm() -> Process:
+        run = current_run()
+        if not home.exists() and "CORRAL_DATABASE_URL" not in variables:
+            home.mkdir(mode=0o700)
+            shutil.copyfile(warm_start.migrated_file(run), home / "corral.db")
+            (home / "corral.db").chmod(0o600)
+        with log.open("wb") as written:
+            return warm_start.start(run, command, cwd=folder, environment=variables, log=written.fileno())
+
+    start = start_warm if warm and program is None else start_cold
     corral = LiveCorral(home=home, port=port, log=log, start=start, process=start())
     try:
         corral.wait_until_ready()

@@ -18,7 +18,8 @@ FULL_SECONDS = 6.0
 
 
 def main(directory: Path, seed: int) -> None:
-    with running_corral(directory, environment={"CORRAL_SIMULATED_GPUS": "4xH100-80GB"}) as corral:
+    gpus = {"CORRAL_SIMULATED_GPUS": "4xH100-80GB"}
+    with running_corral(directory, environment=gpus, warm=False) as corral:
         storm = Storm(corral, seed)
         numbers = iter(range(BEFORE + DURING + AFTER))
         for _ in range(BEFORE):

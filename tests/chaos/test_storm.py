@@ -19,7 +19,7 @@ JOBS, KILLS = (200, 100) if FULL else (24, 10)
 def test_work_survives_the_death_of_every_process(tmp_path: Path) -> None:
     seed = int(os.environ.get("STORM_SEED") or random.randrange(10**6))
     environment = {"CORRAL_SIMULATED_GPUS": "4xH100-80GB"}
-    with running_corral(tmp_path, environment=environment) as corral:
+    with running_corral(tmp_path, environment=environment, warm=not FULL) as corral:
         storm = Storm(corral, seed, many_files=150_000 if FULL else 5_000)
         storm.lay_strays()
         stopped = None

@@ -19,7 +19,7 @@ from tests.live import LiveCorral, running_corral
 @pytest.fixture(scope="session")
 def live_corral(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCorral]:
     """One `corral up` for all tests of this worker: leave it running, and its first password unchanged."""
-    with running_corral(tmp_path_factory.mktemp("corral")) as corral:
+    with running_corral(tmp_path_factory.mktemp("corral"), warm=False) as corral:
         yield corral
 
 

@@ -1,11 +1,8 @@
 """Corral over TLS, for real: its own certificate on loopback and on all interfaces, and behind a proxy."""
 
 import re
-import shlex
 import ssl
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from http.cookies import Morsel, SimpleCookie
 from pathlib import Path
 from typing import Self
@@ -28,30 +25,19 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return Authority(tmp_path_factory.mktemp("authority"))
 
 
-@contextmanager
-def corral_up(folder: Path, *flags: str) -> Iterator[LiveCorral]:
-    """A running `corral up` with these flags."""
-    program = folder / "corral-with-flags"
-    command = shlex.join([str(Path(sys.executable).with_name("corral"))])
-    program.write_text(f'#!/bin/sh\nexec {command} "$@" {shlex.join(flags)}\n')
-    program.chmod(0o755)
-    with running_corral(folder, program=program) as live:
-        yield live
-
-
 @pytest.fixture(scope="module")
 def secure(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCorral]:
     """Its own certificate, on 127.0.0.1."""
     pair = authority.issue("127.0.0.1")
     flags = ["--tls-certificate", str(pair.certificate), "--tls-key", str(pair.key)]
-    with corral_up(tmp_path_factory.mktemp("secure"), *flags) as live:
+    with running_corral(tmp_path_factory.mktemp("secure"), *flags) as live:
         yield live
 
 
 @pytest.fixture(scope="module")
 def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCorral]:
     """Behind a proxy that ends TLS; the tests are the proxy."""
-    with corral_up(tmp_path_factory.mktemp("proxied"), "--behind-proxy", PUBLIC) as live:
+    with running_corral(tmp_path_factory.mktemp("proxied"), "--behind-proxy", PUBLIC) as live:
         yield live
 
 
@@ -220,7 +206,7 @@ def test_on_all_interfaces_it_answers_under_its_names_only(authority: Authority,
     pair = authority.issue("localhost", "corral.example.org", "127.0.0.1", label="everywhere")
     flags = ["--host", "0.0.0.0", "--host-names", "localhost,corral.example.org"]
     flags += ["--tls-certificate", str(pair.certificate), "--tls-key", str(pair.key)]
-    with corral_up(tmp_path, *flags) as live:
+    with running_corral(tmp_path, *flags) as live:
         assert live.url == f"https://localhost:{live.port}"
         assert f"{live.url}/login#once=" in live.log.read_text()
         assert local_client(live).session.get().user.name == "admin"
@@ -277,7 +263,7 @@ def test_a_certificate_that_cannot_be_used_stops_the_start_with_the_reason(
 ) -> None:
     one, other = authority.issue("127.0.0.1", label="one"), authority.issue("127.0.0.1", label="other")
     flags = ["--tls-certificate", str(one.certificate), "--tls-key", str(other.key)]
-    with pytest.raises(AssertionError) as failed, corral_up(tmp_path, *flags):
+    with pytest.raises(AssertionError) as failed, running_corral(tmp_path, *flags):
         pass
     assert f"The private key {other.key} does not belong to the certificate {one.certificate}." in str(
         failed.value
