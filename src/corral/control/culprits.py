@@ -62,18 +62,18 @@ def _newest_of_the_largest(names: Sequence[str], queue_of: Callable[[str], str])
     return max(range(len(names)), key=lambda position: (counts[queue_of(names[position])], position))
 
 
-def trial_of(fed: PlannerFeed, now: int, make: Callable[[], Planner], seconds: float) -> Trial:
+def trial_of(fresh: PlannerFeed, now: int, make: Callable[[], Planner], seconds: float) -> Trial:
     """Trials of everything that the planner would be told, each in a planner that is thrown away.
 
     `seconds` are those that a plan has: a trial with less would blame work that is only slow to plan.
     """
-    load = fed.message
+    load = fresh.message
     assert isinstance(load, Load), "a trial begins with everything"
 
     async def trial(names: frozenset[str]) -> str | None:
         chosen = tuple(each for each in load.snapshot.workloads if each.name in names)
         out = tuple(each for each in load.out if each.name in names)
-        claims = tuple(each for each in fed.claims if each.workload in names)
+        claims = tuple(each for each in fresh.claims if each.workload in names)
         part = replace(load, snapshot=replace(load.snapshot, workloads=chosen), out=out)
         planner = make()
         try:

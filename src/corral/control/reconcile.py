@@ -148,13 +148,13 @@ class Reconciler:
         now = self._clock()
         arguments = (term, observed, messages, self._read_time(), sent, self._troubles.resting(now))
         try:
-            todo, failed, kept = await self._database.write(self._record, *arguments, careful=False)
+            todo, failed, stored_reports = await self._database.write(self._record, *arguments, careful=False)
         except Exception as error:
             if not is_of_one(error):
                 raise
             log.warning("not all could be written down together; one by one now", error=repr(error)[:400])
-            todo, failed, kept = await self._database.write(self._record, *arguments, careful=True)
-        self._note_reports(kept)
+            todo, failed, stored_reports = await self._database.write(self._record, *arguments, careful=True)
+        self._note_reports(stored_reports)
         for (workload_id, step), problem in failed.items():
             self._troubles.failed(workload_id, step, in_words(problem, with_names=True), now)
             log.error(
@@ -168,14 +168,14 @@ class Reconciler:
 
     def _clear_troubles(self, todo: EngineCommands, still: Collection[Key]) -> None:
         """What was tried and went well, and what nobody wants any more. Errands say how they went."""
-        wanted = {
+        resting = {
             Step.START: todo.starts.keys(),
             Step.SIGNAL: todo.signals.keys(),
             Step.DISCARD: {*todo.discards, *todo.departures},
             Step.RECORD: set[str](),
         }
         for workload_id, step in self._troubles.details():
-            if step in wanted and workload_id not in wanted[step] and (workload_id, step) not in still:
+            if step in resting and workload_id not in resting[step] and (workload_id, step) not in still:
                 self._troubles.over(workload_id, step)
 
     def _tell(self, term: Term, todo: EngineCommands) -> None:
@@ -257,12 +257,12 @@ class Reconciler:
         return {} if self._listener is None else self._listener(transaction, messages)
 
     def _hear_one(
-        self, transaction: Transaction, messages: Sequence[Message], kept: dict[str, str | None]
+        self, transaction: Transaction, messages: Sequence[Message], stored_reports: dict[str, str | None]
     ) -> None:
-        kept |= self._hear(transaction, messages)
+        stored_reports |= self._hear(transaction, messages)
 
-    def _note_reports(self, kept: Mapping[str, str | None]) -> None:
-        for workload_id, refused in kept.items():
+    def _note_reports(self, stored_reports: Mapping[str, str | None]) -> None:
+        for workload_id, refused in stored_reports.items():
             if refused is None:
                 self._refused_reports.pop(workload_id, None)
             else:
@@ -282,16 +282,16 @@ class Reconciler:
     ) -> tuple[EngineCommands, Mapping[Key, Exception], Mapping[str, str | None]]:
         term.check(transaction)
         apart = Apart(skipped, careful)
-        kept: dict[str, str | None] = {}
+        stored_reports: dict[str, str | None] = {}
         if careful or any(step is Step.HEAR for _, step in skipped):
             for workload_id, of_workload in _by_workload(messages).items():
-                apart.do(transaction, (workload_id, Step.HEAR), self._hear_one, of_workload, kept)
+                apart.do(transaction, (workload_id, Step.HEAR), self._hear_one, of_workload, stored_reports)
         else:
-            kept |= self._hear(transaction, messages)
+            stored_reports |= self._hear(transaction, messages)
         todo = record(transaction, self._zone_id, observed, self._kinds, reading, sent, apart)
         if observed.complete:
             note_observed(transaction, self._zone_id, term.epoch)
-        return todo, apart.failed, kept
+        return todo, apart.failed, stored_reports
 
     def _note_gone(self, transaction: Transaction, term: Term, user_id: str) -> None:
         term.check(transaction)

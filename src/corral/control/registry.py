@@ -156,8 +156,8 @@ class ZoneRegistry:
         stack = AsyncExitStack()
         await stack.enter_async_context(zone.running())
         self._driven[row.id], self._stacks[row.id] = zone, stack
-        if (asked := self._elsewhere.pop(row.id, None)) is not None:
-            await asked[0].close()
+        if (remote := self._elsewhere.pop(row.id, None)) is not None:
+            await remote[0].close()
         log.info("this process can drive the zone", zone=row.name, kind=row.kind.value)
         return True
 

@@ -143,12 +143,12 @@ class Scheduler:
         if self._planners_lost > 1:
             await self._find_culprits()
         try:
-            fed = await self._tell()
-            if fed.message is None and not (fed.planner_view.waiting or fed.planner_view.out):
-                self._planned_well(fed.planner_view)
+            fresh = await self._tell()
+            if fresh.message is None and not (fresh.planner_view.waiting or fresh.planner_view.out):
+                self._planned_well(fresh.planner_view)
                 return Done()
             now = self._seconds()
-            plan = await self._plan(MakePlan(now, fed.claims))
+            plan = await self._plan(MakePlan(now, fresh.claims))
         except (PlannerGoneError, PlannerRefusedError, TimeoutError) as error:
             # It is disposable: the next turn tells a new one everything, and the one after that looks for the
             # workload that it cannot bear.
@@ -157,8 +157,8 @@ class Scheduler:
             self._planner_view = None
             self._planners_lost += 1
             return Done(more=True)
-        committed = await self._commit(term, plan, fed.planner_view)
-        self._planned_well(fed.planner_view)
+        committed = await self._commit(term, plan, fresh.planner_view)
+        self._planned_well(fresh.planner_view)
         self._eviction_holds.note(plan, now)
         if committed != Committed():
             log.info(
@@ -168,7 +168,7 @@ class Scheduler:
                 infeasible=committed.left,
                 feasible=committed.back,
                 changed_meanwhile=committed.refused,
-                waiting=len(fed.planner_view.waiting),
+                waiting=len(fresh.planner_view.waiting),
             )
         return Done(committed.things)
 
@@ -186,18 +186,18 @@ class Scheduler:
 
     async def _find_culprits(self) -> None:
         """Leaves out those with whom no plan can be made; refuses if it is none of them."""
-        fed = await self._read_everything()
-        assert isinstance(fed.message, Load)
-        queues = {each.name: each.queue for each in (*fed.message.snapshot.workloads, *fed.message.out)}
+        fresh = await self._read_everything()
+        assert isinstance(fresh.message, Load)
+        queues = {each.name: each.queue for each in (*fresh.message.snapshot.workloads, *fresh.message.out)}
         suspects = sorted(queues, key=lambda name: (name not in self._planned, name))
-        trial = trial_of(fed, self._seconds(), self._make_planner, PLAN_SECONDS)
+        trial = trial_of(fresh, self._seconds(), self._make_planner, PLAN_SECONDS)
         found = await find_culprits(suspects, trial, queues.__getitem__)
         if found is None:
-            places = _wrong_places(fed.message.snapshot)
+            places = _wrong_places(fresh.message.snapshot)
             raise Unavailable(
                 f"The planner ends again and again, without any workload too.{places}", "See the log."
             )
-        culprits = [one for one in found if one.workload in fed.planner_view.left_out]
+        culprits = [one for one in found if one.workload in fresh.planner_view.left_out]
         if culprits:
             raise Unavailable(
                 f"The planner ends again and again over what {culprits[0].workload} holds.", "See the log."
@@ -213,31 +213,31 @@ class Scheduler:
             )
 
     async def _read_everything(self) -> PlannerFeed:
-        fed = await self._database.scan(feed.read_everything, self._zone_id, self._resting())
-        self._note_unread(fed)
-        return fed
+        fresh = await self._database.scan(feed.read_everything, self._zone_id, self._resting())
+        self._note_unread(fresh)
+        return fresh
 
     async def _tell(self) -> PlannerFeed:
         if self._planner_view is None or not self.planner.is_alive:
-            fed = await self._read_everything()
+            fresh = await self._read_everything()
         else:
             # What it pops from what is known is lost if this fails: everything is read then.
             planner_view, self._planner_view = self._planner_view, None
-            fed = await self._database.scan(feed.read_changes, self._zone_id, planner_view, self._resting())
-            self._note_unread(fed)
-        fed = self._with_holds(fed)
-        if fed.message is not None:
+            fresh = await self._database.scan(feed.read_changes, self._zone_id, planner_view, self._resting())
+            self._note_unread(fresh)
+        fresh = self._with_holds(fresh)
+        if fresh.message is not None:
             self._planner_view = None  # until it is told: a failure in between must not pass for knowledge
-            await self.planner.ask(fed.message)
-        self._planner_view = fed.planner_view
-        return fed
+            await self.planner.ask(fresh.message)
+        self._planner_view = fresh.planner_view
+        return fresh
 
     def _resting(self) -> frozenset[str]:
         resting = self._troubles.resting(self._clock())
         return frozenset(workload_id for workload_id, step in resting if step is Step.PLAN)
 
-    def _note_unread(self, fed: PlannerFeed) -> None:
-        for name, error in fed.failed.items():
+    def _note_unread(self, fresh: PlannerFeed) -> None:
+        for name, error in fresh.failed.items():
             self._fails(name, Step.PLAN, unread_in_words(error))
             log.error("a workload cannot be planned; it is left out", workload=name, exc_info=error)
 
@@ -254,17 +254,17 @@ class Scheduler:
         term.check(transaction)
         replace_all(transaction, self._zone_id, troubles, OF_PLANNING)
 
-    def _with_holds(self, fed: PlannerFeed) -> PlannerFeed:
+    def _with_holds(self, fresh: PlannerFeed) -> PlannerFeed:
         """With what is kept for those that something was taken for, where anybody could be in their way."""
-        holds = self._eviction_holds.holds(fed.planner_view.waiting)
-        if isinstance(fed.message, Load):
+        holds = self._eviction_holds.holds(fresh.planner_view.waiting)
+        if isinstance(fresh.message, Load):
             self._sent_holds = holds
-            snapshot = replace(fed.message.snapshot, holds=holds)
-            return replace(fed, message=replace(fed.message, snapshot=snapshot))
-        if holds == self._sent_holds or not (fed.message or fed.planner_view.waiting):
-            return fed
+            snapshot = replace(fresh.message.snapshot, holds=holds)
+            return replace(fresh, message=replace(fresh.message, snapshot=snapshot))
+        if holds == self._sent_holds or not (fresh.message or fresh.planner_view.waiting):
+            return fresh
         self._sent_holds = holds
-        return replace(fed, message=replace(fed.message or Changes(), holds=holds))
+        return replace(fresh, message=replace(fresh.message or Changes(), holds=holds))
 
     async def _commit(self, term: Term, plan: Plan, planned_from: PlannerView) -> Committed:
         """All together; if that fails, each workload by itself, so that it fails for those that it must."""

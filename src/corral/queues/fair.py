@@ -22,7 +22,7 @@ def fair_shares(
         tree = QueueTree([_as_scheduled(queue, pool.id, size) for queue in queues], pool.id)
         for name, state in tree.by_name.items():
             own = use.get((name, pool.id), Use())
-            state.allocated, state.asked = list(own.held), list(own.wanted or NOTHING)
+            state.allocated, state.waiting_demand = list(own.held), list(own.wanted or NOTHING)
         tree.divide(size, pool.unit_gpu_milli, Config().history_milli)
         found |= {(name, pool.id): Amount(*state.fair) for name, state in tree.by_name.items()}
     return found

@@ -115,10 +115,10 @@ def received_shares(
     demand = np.rint(held + waiting).astype(np.int64)
     for interval in range(held.shape[1]):
         for queue in tree.by_name.values():
-            queue.asked[GPU] = 0
+            queue.waiting_demand[GPU] = 0
         for number, leaf in known:
             for queue in leaf.path:
-                queue.asked[GPU] += int(demand[number, interval])
+                queue.waiting_demand[GPU] += int(demand[number, interval])
         tree.divide(Amount(round(capacity[interval])), cluster.pools[0].unit_gpu_milli, 0)
         for number, leaf in known:
             entitled[number, interval] = leaf.fair[GPU]

@@ -35,20 +35,20 @@ def newest_arrivals(transaction: Transaction, zone_id: str, most: int) -> tuple[
             )
         ),
     )
-    came, over = Counter[ArrivalKey](), Counter[ArrivalKey]()
+    arrived, over = Counter[ArrivalKey](), Counter[ArrivalKey]()
     for row in rows:
         try:
             document = StoredDocument(row.spec, row.spec_version).read(Document)
         except DamagedDocumentError as error:
             failed[row.id] = error
             continue
-        asked = document.resources, document.pool_ids
-        came[asked] += document.replicas
+        key = document.resources, document.pool_ids
+        arrived[key] += document.replicas
         if row.state in OVER:
-            over[asked] += document.replicas
+            over[key] += document.replicas
     for name in failed:
         log.warning("a workload is left out of what usually arrives: it cannot be read", workload=name)
     return tuple(
-        Arrived(asked[0].request(), count, over[asked], asked[1])
-        for asked, count in sorted(came.items(), key=repr)
+        Arrived(key[0].request(), count, over[key], key[1])
+        for key, count in sorted(arrived.items(), key=repr)
     )

@@ -21,14 +21,14 @@ def pools_that_allow(
     transaction: Transaction, spec: WorkSpec, zone_id: str, pool_ids: list[str]
 ) -> list[str]:
     """Those of the pools that it may use; [] is still any, when every pool of the zone allows it."""
-    asked = Caps(spec.grace_seconds, spec.retries, spec.replicas)
+    requested = Caps(spec.grace_seconds, spec.retries, spec.replicas)
     columns = pool.c.name, pool.c.most_grace_seconds, pool.c.most_retries, pool.c.most_replicas
     rows = transaction.rows(select(pool.c.id, *columns).where(pool.c.zone_id == zone_id).order_by(pool.c.id))
     caps_of = {pool_id: (name, Caps(*caps)) for pool_id, name, *caps in rows}
     usable = pool_ids or list(caps_of)
-    allowing = [one for one in usable if not caps_of[one][1].exceeded(asked)]
+    allowing = [one for one in usable if not caps_of[one][1].exceeded(requested)]
     if not allowing:
-        raise _refusal([caps_of[one] for one in usable], asked)
+        raise _refusal([caps_of[one] for one in usable], requested)
     return pool_ids if len(allowing) == len(usable) else allowing
 
 
@@ -37,7 +37,7 @@ def left_out_for_caps(transaction: Transaction, document: Document, zone_id: str
     if not document.pool_ids:
         return []
     named = set(document.pools)
-    asked = Caps(document.grace_seconds, document.retries, document.replicas)
+    requested = Caps(document.grace_seconds, document.retries, document.replicas)
     columns = pool.c.name, pool.c.most_grace_seconds, pool.c.most_retries, pool.c.most_replicas
     rows = transaction.rows(
         select(pool.c.id, *columns).where(pool.c.zone_id == zone_id).order_by(pool.c.name)
@@ -47,7 +47,7 @@ def left_out_for_caps(transaction: Transaction, document: Document, zone_id: str
         for pool_id, name, *caps in rows
         if pool_id not in document.pool_ids
         and (not named or {pool_id, name} & named)
-        and (exceeded := Caps(*caps).exceeded(asked))
+        and (exceeded := Caps(*caps).exceeded(requested))
     ]
 
 
@@ -60,11 +60,11 @@ def _most(caps: Caps, fields: Sequence[str]) -> str:
     )
 
 
-def _refusal(usable: list[tuple[str, Caps]], asked: Caps) -> Invalid:
+def _refusal(usable: list[tuple[str, Caps]], requested: Caps) -> Invalid:
     """In terms of the pool that comes nearest."""
 
     def distance(one: tuple[str, Caps]) -> tuple[int, tuple[int, ...]]:
-        over = one[1].exceeded(asked)
+        over = one[1].exceeded(requested)
         return len(over), tuple(-getattr(one[1], field) for field in over)
 
     name, caps = min(usable, key=distance)
@@ -77,6 +77,6 @@ def _refusal(usable: list[tuple[str, Caps]], asked: Caps) -> Invalid:
             f"{who} allows at most {getattr(caps, field)}{_UNITS.get(field, '')}.",
             "Ask for less; whoever manages zones can raise it.",
         )
-        for field in caps.exceeded(asked)
+        for field in caps.exceeded(requested)
     ]
     return Invalid(errors[0].message, errors[0].remedy, errors=errors)

@@ -79,10 +79,10 @@ async def execute(websocket: WebSocket, caller: Caller) -> None:
     engine = await here.zones.reach(run.zone_id)
     with here.sessions.taken(caller.user_id):
         await websocket.accept()
-        asked = await _first_word(websocket)
-        await database.write(record_command, caller, _workload_id(websocket), asked.command[0])
-        terminal = None if asked.terminal is None else asked.terminal.terminal()
-        session = await engine.execute(run.name, asked.command, terminal)
+        first = await _first_word(websocket)
+        await database.write(record_command, caller, _workload_id(websocket), first.command[0])
+        terminal = None if first.terminal is None else first.terminal.terminal()
+        session = await engine.execute(run.name, first.command, terminal)
         try:
             await _serve_session(websocket, session, while_allowed(websocket, check))
         finally:

@@ -51,13 +51,13 @@ def usual_error_seconds(transaction: Transaction, zone_id: str) -> int | None:
     What should have started and has not is wrong by the time since, as yet.
     """
     rows = transaction.rows(_LAST, {"zone_id_": zone_id})
-    came = ((row.starts_at, row.opened_at, row.state in OVER) for row in rows)
-    errors = list(_errors(came, transaction.now))
+    starts = ((row.starts_at, row.opened_at, row.state in OVER) for row in rows)
+    errors = list(_errors(starts, transaction.now))
     return int(median(errors)) if len(errors) >= LEAST_COMPARED else None
 
 
-def _errors(came: Iterable[tuple[datetime, datetime | None, bool]], now: datetime) -> Iterable[float]:
-    for expected, opened, over in came:
+def _errors(starts: Iterable[tuple[datetime, datetime | None, bool]], now: datetime) -> Iterable[float]:
+    for expected, opened, over in starts:
         if opened is not None:
             yield abs((opened - expected).total_seconds())
         elif not over and now > expected:

@@ -54,9 +54,11 @@ class Caps:
     retries: int = 10
     replicas: int = 256
 
-    def exceeded(self, asked: "Caps") -> tuple[str, ...]:
+    def exceeded(self, requested: "Caps") -> tuple[str, ...]:
         """The fields of which it asks for more."""
-        return tuple(one.name for one in fields(self) if getattr(asked, one.name) > getattr(self, one.name))
+        return tuple(
+            one.name for one in fields(self) if getattr(requested, one.name) > getattr(self, one.name)
+        )
 
 
 USUAL_CAPS = Caps()

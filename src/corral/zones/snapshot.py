@@ -40,7 +40,7 @@ def pools_and_nodes(
     """The zone's pools, and its nodes with the devices that work can be placed on.
 
     Cordoned nodes carry a taint, so that what runs there stays and nothing new comes. Lost nodes and devices
-    that are not healthy are left out, unless they are in `held`: names of a node and a device (None: the node
+    that are not healthy are left out, unless they are `in_use`: names of a node and a device (None: the node
     alone) on which something is still accounted for.
     """
     held_nodes = {name for name, _ in in_use}

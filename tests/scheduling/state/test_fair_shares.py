@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from corral.scheduling.state.fair_shares import INFINITE, Claimant, divide
 
 
-def queue(name: str, asked: int, guarantee: int = 0, **more: int | bool) -> Claimant:
-    return Claimant(name, asked, guarantee, **more)  # type: ignore[arg-type]
+def queue(name: str, demand: int, guarantee: int = 0, **more: int | bool) -> Claimant:
+    return Claimant(name, demand, guarantee, **more)  # type: ignore[arg-type]
 
 
 def test_everyone_gets_what_they_want_inside_their_guarantee() -> None:
@@ -136,7 +136,7 @@ claimants = st.lists(
     st.builds(
         Claimant,
         name=st.uuids().map(str),
-        asked=st.integers(0, 20_000),
+        demand=st.integers(0, 20_000),
         guarantee=st.integers(0, 8000),
         limit=st.integers(0, 20_000),
         weight=st.integers(0, 5),

@@ -34,13 +34,13 @@ def equals(*names: str) -> QueueTree:
     quota = Quota(0)
     tree = QueueTree([queue(name, gpu=quota, cpu=quota, memory=quota) for name in names], "default")
     for state in tree.by_name.values():
-        state.asked[:] = [99_000] * 3
+        state.waiting_demand[:] = [99_000] * 3
     return tree
 
 
 def test_new_queue_holds_asks_and_owns_nothing() -> None:
     made = states(queue("a"))["a"]
-    for numbers in (made.allocated, made.pinned, made.asked, made.fair, made.allocatable):
+    for numbers in (made.allocated, made.pinned, made.waiting_demand, made.fair, made.allocatable):
         assert numbers == [0, 0, 0]
 
 
@@ -213,7 +213,7 @@ def test_children_divide_what_their_parent_got_in_every_resource() -> None:
         "default",
     )
     for state in tree.by_name.values():
-        state.asked[:] = [99_000] * 3
+        state.waiting_demand[:] = [99_000] * 3
     tree.divide(Amount(8000, 80, 800), 1000, 0)
     assert tree.total == Amount(8000, 80, 800)
     shares = {name: state.fair for name, state in tree.by_name.items()}
@@ -234,7 +234,7 @@ def test_only_gpus_are_divided_in_the_unit_of_the_pool() -> None:
 
 def test_what_is_held_and_what_is_asked_for_are_both_wanted() -> None:
     made = QueueTree([queue("a", gpu=Quota(0))], "default")
-    made.by_name["a"].allocated[GPU], made.by_name["a"].asked[GPU] = 1000, 2000
+    made.by_name["a"].allocated[GPU], made.by_name["a"].waiting_demand[GPU] = 1000, 2000
     made.divide(Amount(8000), 1000, 0)
     assert made.by_name["a"].fair[GPU] == 3000
 
@@ -248,8 +248,8 @@ def test_allocatable_is_the_larger_of_guarantee_and_share_up_to_the_limit() -> N
         ],
         "default",
     )
-    tree.by_name["busy"].asked[GPU] = 5000
-    tree.by_name["low"].asked[GPU] = 5000
+    tree.by_name["busy"].waiting_demand[GPU] = 5000
+    tree.by_name["low"].waiting_demand[GPU] = 5000
     tree.divide(Amount(6000), 1000, 0)
     allocatable = {name: state.allocatable[GPU] for name, state in tree.by_name.items()}
     assert allocatable == {"idle": 2000, "busy": 4000, "low": 2000}
@@ -267,7 +267,7 @@ def test_priority_age_name_usage_and_policy_reach_the_division() -> None:
         "default",
     )
     for state in tree.by_name.values():
-        state.asked[GPU] = 99_000
+        state.waiting_demand[GPU] = 99_000
     tree.divide(Amount(9000), 1000, 0)
     shares = {name: state.fair[GPU] for name, state in tree.by_name.items()}
     # 9 without 1 of the fixed one and 3 of the first are 5 for three: the oldest, then the first name.
@@ -280,14 +280,14 @@ def test_recent_usage_reaches_the_division_at_every_level() -> None:
         [queue("top", gpu=Quota(0)), queue("a", "top", gpu=busy), queue("b", "top", gpu=idle)], "default"
     )
     for state in tree.by_name.values():
-        state.asked[GPU] = 99_000
+        state.waiting_demand[GPU] = 99_000
     tree.divide(Amount(16_000), 1000, 1000)
     assert (tree.by_name["a"].fair[GPU], tree.by_name["b"].fair[GPU]) == (4000, 12_000)
 
 
 def test_fixed_queue_keeps_what_it_does_not_use_from_its_siblings() -> None:
     tree = QueueTree([queue("a", gpu=Quota(2000), policy=FIXED), queue("b", gpu=Quota(0))], "default")
-    tree.by_name["b"].asked[GPU] = 99_000
+    tree.by_name["b"].waiting_demand[GPU] = 99_000
     tree.divide(Amount(4000), 1000, 0)
     assert tree.by_name["b"].fair[GPU] == 2000
 
@@ -310,7 +310,7 @@ def test_memory_of_a_queue_is_divided_where_it_says_so() -> None:
 def test_equal_siblings_are_told_apart_by_name_whatever_is_below_them() -> None:
     tree = QueueTree([queue("b", "z"), queue("c", gpu=Quota(0)), queue("z", gpu=Quota(0))], "default")
     for state in tree.by_name.values():
-        state.asked[GPU] = 9000
+        state.waiting_demand[GPU] = 9000
     tree.divide(Amount(1000), 1000, 0)
     assert (tree.by_name["c"].fair[GPU], tree.by_name["z"].fair[GPU]) == (1000, 0)
 

@@ -5,7 +5,7 @@ from corral.scheduling.cycle.cycle import Cycle
 from corral.scheduling.cycle.skipping import SkippingOrder, skipping_order
 from corral.scheduling.ordering.class_cursor import ClassCursor
 from corral.scheduling.ordering.wait_classes import declared_seconds
-from corral.scheduling.state.guards import Held
+from corral.scheduling.state.guards import HoldGuard
 from corral.scheduling.state.workload_state import WorkState
 from corral.scheduling.timing.reservations import may_reserve, reserve
 
@@ -37,7 +37,7 @@ def _note_failure(cycle: Cycle, order: SkippingOrder, work: WorkState, reason: R
             order.mark_failing(ClassCursor.asks_as_much, everywhere=False)
     elif reason.kind not in (ReasonKind.RESERVED, ReasonKind.HELD):
         order.mark_failing(ClassCursor.asks_as_much, everywhere=False)
-    elif cycle.blocked_by_guard and not any(isinstance(guard, Held) for guard in cycle.guards):
+    elif cycle.blocked_by_guard and not any(isinstance(guard, HoldGuard) for guard in cycle.guards):
         # Who stays longer stays on no less of what is kept.
         seconds = declared_seconds(work)
         order.mark_failing(_stays_as_long, everywhere=seconds is not None, seconds=seconds)

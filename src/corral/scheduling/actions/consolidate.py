@@ -21,7 +21,7 @@ def consolidate(cycle: Cycle) -> None:
         if cycle.refusal(chunk) is not None:
             return Failed(SearchResult.NOT_ALLOWED, FailureScope.QUEUE)
         idle = cycle.placer.capacity.idle()
-        if any(asked > left for asked, left in zip(chunk.amount, idle, strict=True)):
+        if any(amount > left for amount, left in zip(chunk.amount, idle, strict=True)):
             return Failed(SearchResult.IMPOSSIBLE, FailureScope.POOL)
         candidates = Candidates(cycle, taker, leaves)
         if (failed := refusal_before_search(cycle, chunk, candidates)) is not None:

@@ -32,9 +32,9 @@ def search_key(cycle: Cycle, action: Action, chunk: Chunk) -> Hashable:
     amounts = _amounts_before(cycle, action, taker)
     if not _is_chain([*amounts, chunk.amount]):
         return None
-    asked = tuple((slot.request.index, slot.group.preemptible) for slot in chunk.slots)
+    requests = tuple((slot.request.index, slot.group.preemptible) for slot in chunk.slots)
     before = tuple(amount for amount in amounts if amount != chunk.amount)
-    return action, taker.queue.name, taker.priority, asked, before
+    return action, taker.queue.name, taker.priority, requests, before
 
 
 def _amounts_before(cycle: Cycle, action: Action, taker: WorkState) -> list[Amount]:
@@ -55,12 +55,12 @@ def _amounts_before(cycle: Cycle, action: Action, taker: WorkState) -> list[Amou
 
 def _youngest_in(cycle: Cycle, leaf: QueueState) -> int:
     """When the youngest was made of those from whom something could perhaps be taken."""
-    known = cycle.victim_index.youngest.get(leaf)
-    if known is None:
+    youngest = cycle.victim_index.youngest.get(leaf)
+    if youngest is None:
         settled = (rest.workload.created for rest in cycle.settled(leaf) if rest.preemptible)
         others = (work.created for work in cycle.may_give(leaf) if work.may_give)
-        known = cycle.victim_index.youngest[leaf] = max((*settled, *others), default=-1)
-    return known
+        youngest = cycle.victim_index.youngest[leaf] = max((*settled, *others), default=-1)
+    return youngest
 
 
 def _is_chain(amounts: list[Amount]) -> bool:

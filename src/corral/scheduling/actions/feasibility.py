@@ -23,7 +23,7 @@ MostLost = Callable[[Mapping[QueueState, int]], int | None]
 
 
 class Feasibility:
-    """Of one chunk of one taker, as the board is before the first rehearsal, with `given` evicted."""
+    """Of one chunk of one taker, as the board is before the first rehearsal, with `freed` evicted."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class Feasibility:
         chunk: Chunk,
         candidates: Candidates,
         most_lost: MostLost | None,
-        given: Iterable[Chunk] = (),
+        freed: Iterable[Chunk] = (),
     ) -> None:
         self._capacity = cycle.placer.capacity
         self._chunk = chunk
@@ -39,10 +39,10 @@ class Feasibility:
         self._most_lost = most_lost
         self._needed = Counter(slot.request for slot in chunk.slots)
         self._first = chunk.slots[0].request
-        self._given = _spots_of(given)
+        self._freed = _spots_of(freed)
         self._rooms = (
-            self._capacity.without(self._given, self._needed)
-            if self._given
+            self._capacity.without(self._freed, self._needed)
+            if self._freed
             else [self._capacity.of(request)[1] for request in self._needed]
         )
         self._missing: dict[RequestClass, int] = {}
@@ -72,7 +72,7 @@ class Feasibility:
             return True
         lost = _spots_of(victims)
         on = {spot.node for spot in lost}
-        spots = [*lost, *(spot for spot in self._given if spot.node in on)]
+        spots = [*lost, *(spot for spot in self._freed if spot.node in on)]
         if not self._frees_enough(spots, on):
             return False
         nodes = np.array(sorted(on), np.int64)
@@ -136,8 +136,8 @@ class Feasibility:
 
     def _suffices(self, rooms: Sequence[Integers]) -> bool:
         """Whether there is room for what is needed of each class."""
-        asked = self._needed.values()
-        return all(int(room.sum()) >= needed for room, needed in zip(rooms, asked, strict=True))
+        counts = self._needed.values()
+        return all(int(room.sum()) >= needed for room, needed in zip(rooms, counts, strict=True))
 
     def _too_much_lost(self, largest: Mapping[QueueState, int]) -> bool:
         """Whether more devices are needed than are free or may be lost; what moves still needs its own."""

@@ -27,7 +27,7 @@ class DomainFeasibility(Feasibility):
         self._inside = domains >= 0
         self._count = int(domains.max(initial=-1)) + 1
         self._missing_in = [
-            asked - self._by_domain(self._capacity.of(request)[1]) for request, asked in self._needed.items()
+            count - self._by_domain(self._capacity.of(request)[1]) for request, count in self._needed.items()
         ]
         self._fits_somewhere = bool(np.all([missing <= 0 for missing in self._missing_in], axis=0).any())
 
@@ -50,7 +50,7 @@ class DomainFeasibility(Feasibility):
 
     def _suffices(self, rooms: Sequence[Integers]) -> bool:
         enough = [
-            self._by_domain(room) >= asked for room, asked in zip(rooms, self._needed.values(), strict=True)
+            self._by_domain(room) >= count for room, count in zip(rooms, self._needed.values(), strict=True)
         ]
         return bool(np.all(enough, axis=0).any())
 

@@ -39,14 +39,14 @@ class GuardedFeasibility:
         slots = [slot for chunk in victims for slot in chunk.slots]
         if any(slot.request.sliced for slot in slots):
             return True
-        taken = set(slots)
-        unguarded = {work for work in {chunk.work for chunk in victims} if self._passes(work, taken)}
-        held = sum(len(slot.spot.devices) for slot in slots if slot.group.work in unguarded and slot.spot)
-        return needed <= self._free + held
+        moved = set(slots)
+        unguarded = {work for work in {chunk.work for chunk in victims} if self._passes(work, moved)}
+        devices = sum(len(slot.spot.devices) for slot in slots if slot.group.work in unguarded and slot.spot)
+        return needed <= self._free + devices
 
-    def _passes(self, victim: WorkState, taken: set[Slot]) -> bool:
+    def _passes(self, victim: WorkState, moved: set[Slot]) -> bool:
         """Whether it may use something that is kept from the taker; who moves as a whole begins again."""
-        again = all(slot in taken for slot in victim.slots if slot.active)
+        again = all(slot in moved for slot in victim.slots if slot.active)
         return any(
             guard.spares(victim, self._now) or not guard.outlasted_by(victim, self._now, again=again)
             for guard in self._guards

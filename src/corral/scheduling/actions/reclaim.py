@@ -114,24 +114,24 @@ class ReclaimRules:
     def _ends_more_saturated(self, queue: QueueState, gone: dict[QueueState, list[int]]) -> bool:
         """Whether the taker's side ends over its fair share, and further over than a sibling that lost."""
         for kind in queue.divided:
-            held, fair = queue.allocated[kind], queue.fair[kind]
-            if held <= fair:
+            allocated, fair = queue.allocated[kind], queue.fair[kind]
+            if allocated <= fair:
                 continue
             for other in gone:
                 beside = other.parent is queue.parent and other is not queue
-                if beside and held * other.fair[kind] > other.allocated[kind] * fair:
+                if beside and allocated * other.fair[kind] > other.allocated[kind] * fair:
                     return True
         return False
 
     def _stays_inside(self, own: QueueState) -> bool:
         """Whether the taker's side stays within its guarantee with the chunk."""
-        held = self._before.get(own, own.allocated)
-        return all(held[kind] + self._chunk.amount[kind] <= own.guarantee[kind] for kind in own.divided)
+        allocated = self._before.get(own, own.allocated)
+        return all(allocated[kind] + self._chunk.amount[kind] <= own.guarantee[kind] for kind in own.divided)
 
     def _left(self, queue: QueueState, gone: dict[QueueState, list[int]]) -> list[int]:
-        held = self._before.get(queue, queue.allocated)
-        taken = gone.get(queue)
-        return held if taken is None else [held[kind] - taken[kind] for kind in range(3)]
+        allocated = self._before.get(queue, queue.allocated)
+        lost = gone.get(queue)
+        return allocated if lost is None else [allocated[kind] - lost[kind] for kind in range(3)]
 
 
 def _exceeds_more_than_gpu(queue: QueueState, bounds: Sequence[int]) -> bool:

@@ -22,29 +22,35 @@ Judge = Callable[[Sequence[Chunk]], bool]
 
 
 def rehearse(
-    cycle: Cycle, action: Action, taken: Chunk, victims: Sequence[Chunk], judge: Judge, *, last: bool = True
+    cycle: Cycle,
+    action: Action,
+    taker_chunk: Chunk,
+    victims: Sequence[Chunk],
+    judge: Judge,
+    *,
+    last: bool = True,
 ) -> list[Chunk] | None:
-    """The victims that move or are lost, if the taker finds a place for `taken` and `judge` accepts it.
+    """The victims that move or are lost, if the taker finds a place for `taker_chunk` and `judge` accepts it.
 
-    None if not. The board shows the `last` trial; of others, where `taken` are only the first of a gang,
+    None if not. The board shows the `last` trial; of others, where `taker_chunk` is only the first of a gang,
     nothing remains either.
     """
     board, mark = cycle.board, cycle.board.mark
     touched = None
-    if _replace(cycle, action, taken, victims) and judge(_lost(victims)):
+    if _replace(cycle, action, taker_chunk, victims) and judge(_lost(victims)):
         touched = _touched(victims)
     if touched is None or not last:
         board.undo(mark)
         return touched
     if touched:
         board.undo(mark)
-        lasts = _lasts(cycle, taken, touched)
+        lasts = _lasts(cycle, taker_chunk, touched)
         board.undo(mark)
         if not lasts:
             return None
-        _replace(cycle, action, taken, victims)
-    _note_takings(cycle, action, taken.work, victims)
-    cycle.victim_index.changed({taken.work, *(chunk.work for chunk in victims)})
+        _replace(cycle, action, taker_chunk, victims)
+    _note_takings(cycle, action, taker_chunk.work, victims)
+    cycle.victim_index.changed({taker_chunk.work, *(chunk.work for chunk in victims)})
     return touched
 
 
@@ -54,27 +60,27 @@ def _take(cycle: Cycle, victims: Sequence[Chunk]) -> None:
             cycle.board.take(slot)
 
 
-def _replace(cycle: Cycle, action: Action, taken: Chunk, victims: Sequence[Chunk]) -> bool:
+def _replace(cycle: Cycle, action: Action, taker_chunk: Chunk, victims: Sequence[Chunk]) -> bool:
     """Places the taker and, where there is room, the victims; False if someone has no place who must."""
     waiting = cycle.victim_index.waiting()
     _take(cycle, victims)
     works = {chunk.work for chunk in victims}
     order = RehearsalOrder(
-        cycle.tree, waiting, (taken.work, *works), across=cycle.pool.priority_across_queues
+        cycle.tree, waiting, (taker_chunk.work, *works), across=cycle.pool.priority_across_queues
     )
-    return _place_all(cycle, order, taken, nothing_lost=action is Action.CONSOLIDATE)
+    return _place_all(cycle, order, taker_chunk, nothing_lost=action is Action.CONSOLIDATE)
 
 
-def _lasts(cycle: Cycle, taken: Chunk, touched: Sequence[Chunk]) -> bool:
+def _lasts(cycle: Cycle, taker_chunk: Chunk, touched: Sequence[Chunk]) -> bool:
     """Whether the taker gets its place, too, once the victims are gone and ask for all they want."""
     _take(cycle, touched)
-    works = {taken.work, *(chunk.work for chunk in touched)}
+    works = {taker_chunk.work, *(chunk.work for chunk in touched)}
     order = order_of(works, across=cycle.pool.priority_across_queues)
     while (work := order.pop()) is not None:
         chunk = work.chunk()
         assert chunk is not None
         placed = cycle.place(chunk, when=When.LATER) is None
-        if work is taken.work:
+        if work is taker_chunk.work:
             return placed
         if placed:
             order.push(work)
@@ -87,30 +93,30 @@ def _note_takings(cycle: Cycle, action: Action, taker: WorkState, victims: Seque
     What was taken for someone who now loses it again in the same cycle is taken for this taker: the
     former one never happened.
     """
-    taken = [slot for chunk in victims for slot in chunk.slots if slot in chunk.work.evicted_slots]
+    evicted = [slot for chunk in victims for slot in chunk.slots if slot in chunk.work.evicted_slots]
     for chunk in victims:
         if not any(slot.new is not None for slot in chunk.work.slots):
             # Some of it may have been taken for yet another one since.
-            taken += (
+            evicted += (
                 slot
                 for slot in cycle.takings.pop(chunk.work, ())
                 if cycle.taken_for[slot][1] == chunk.work.name
             )
-    for slot in taken:
+    for slot in evicted:
         cycle.taken_for[slot] = action, taker.name
-    cycle.takings.setdefault(taker, []).extend(taken)
+    cycle.takings.setdefault(taker, []).extend(evicted)
 
 
-def _place_all(cycle: Cycle, order: RehearsalOrder, taken: Chunk, *, nothing_lost: bool) -> bool:
+def _place_all(cycle: Cycle, order: RehearsalOrder, taker_chunk: Chunk, *, nothing_lost: bool) -> bool:
     """Places what is taken and one chunk of each victim; False as soon as one is not placed that must be."""
     taker_placed = False
     while (work := order.pop()) is not None:
-        chunk = taken if work is taken.work else work.chunk()
+        chunk = taker_chunk if work is taker_chunk.work else work.chunk()
         assert chunk is not None
         placed = cycle.place(chunk, when=When.NEXT, keep=taker_placed) is None
-        if not placed and (nothing_lost or chunk is taken):
+        if not placed and (nothing_lost or chunk is taker_chunk):
             return False
-        taker_placed = taker_placed or chunk is taken
+        taker_placed = taker_placed or chunk is taker_chunk
     return taker_placed
 
 

@@ -120,7 +120,7 @@ class VictimOrder:
         self._across = across
         self._candidates = candidates
         self._victim_index = candidates.victim_index
-        self._taken: set[Slot] = set()
+        self._chosen: set[Slot] = set()
         self._begun: set[WorkState] = set()
         self._gone: dict[QueueState, list[int]] = {}
         self._untouched = {leaf: candidates.in_order(leaf) for leaf in candidates.leaves}
@@ -153,11 +153,11 @@ class VictimOrder:
             self._begun.add(work)
             if (fresh := next(self._untouched[leaf], None)) is not None:
                 heapq.heappush(heap, fresh)
-        self._taken.update(chunk.slots)
-        if not whole and (more := work.victim_chunk(self._taken)) is not None:
-            held = sum(slot.active and slot not in self._taken for slot in work.slots)
-            if len(more.slots) < held or not self._candidates.keeps_minimum(work):
-                heapq.heappush(heap, (self._victim_index.victim_key(more, held), more))
+        self._chosen.update(chunk.slots)
+        if not whole and (more := work.victim_chunk(self._chosen)) is not None:
+            active = sum(slot.active and slot not in self._chosen for slot in work.slots)
+            if len(more.slots) < active or not self._candidates.keeps_minimum(work):
+                heapq.heappush(heap, (self._victim_index.victim_key(more, active), more))
         for queue in leaf.path:
             gone = self._gone.setdefault(queue, [0, 0, 0])
             for kind, amount in enumerate(chunk.amount):
@@ -170,17 +170,17 @@ class VictimOrder:
         return chunk
 
     def _head(self, queue: QueueState) -> Head:
-        known = self._heads.get(queue)
-        if known is not None:
-            return known
+        head = self._heads.get(queue)
+        if head is not None:
+            return head
         leaf = queue
         if queue.children:
             heads = (self._head(child) for child in queue.children if self._alive.get(child))
             leaf = max(heads, key=key_of)[1]
         (_, whole, _, _), chunk = self._heaps[leaf][0]
-        held = chunk.amount if whole else chunk.work.held(self._taken)
+        amount = chunk.amount if whole else chunk.work.charge_without(self._chosen)
         gone = self._gone.get(queue, (0, 0, 0))
-        left = [queue.allocated[kind] - gone[kind] - held[kind] for kind in range(3)]
+        left = [queue.allocated[kind] - gone[kind] - amount[kind] for kind in range(3)]
         rank = -chunk.work.priority if self._across else 0
         made = (rank, victim_key(queue, left)), leaf
         self._heads[queue] = made

@@ -42,9 +42,9 @@ def search_victims(
     chunk = taker.chunk()
     assert chunk is not None
     standing = search_key(cycle, action, chunk)
-    known = cycle.victim_index.failed.get(standing)
-    if known is not None:
-        return known
+    earlier = cycle.victim_index.failed.get(standing)
+    if earlier is not None:
+        return earlier
     ended = _Search(cycle, action, chunk, candidates, judge, most_lost).run()
     if ended is not None and standing is not None:
         cycle.victim_index.failed[standing] = ended
@@ -115,9 +115,9 @@ class _Search:
         found = self._try(part, feasibility, (), partial(chunks.touching, []), needed) if needed else None
         if found is not None or self._ended is not None:
             return found
-        known = set(needed)
+        already_needed = set(needed)
         for chunk in self._victims():
-            if chunk in known:
+            if chunk in already_needed:
                 continue
             for node in chunks.add(chunk):
                 if not needed and not self._could_clear(node):

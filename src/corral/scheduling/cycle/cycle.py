@@ -15,7 +15,7 @@ from corral.scheduling.placing.placer import Placer
 from corral.scheduling.state.board import Board
 from corral.scheduling.state.config import Config
 from corral.scheduling.state.expected_ends import ExpectedEnds
-from corral.scheduling.state.guards import Guard, Reserved, shielded
+from corral.scheduling.state.guards import Guard, ReservationGuard, shielded
 from corral.scheduling.state.node_numbering import NodeNumbering
 from corral.scheduling.state.queue_tree import KINDS, QueueState, QueueTree, resource_of
 from corral.scheduling.state.slots import SettledReplica, Slot
@@ -246,7 +246,7 @@ class Cycle:
         self.blocked_by_guard = False
         for guard in guards:
             # What queues may use is kept too: a limit that is used up would hold the first one back.
-            if isinstance(guard, Reserved) and self.refusal(guard.chunk) is not None:
+            if isinstance(guard, ReservationGuard) and self.refusal(guard.chunk) is not None:
                 self.board.undo(mark)
                 return guard.reason(0, len(chunk.slots))
         return None

@@ -120,11 +120,11 @@ def _with_requests(workload: Workload, name: str, turn: Callable[[Request], Requ
 
 
 def _raised(queue: Queue, change: RaiseBounds) -> Queue:
-    quotas = {pool: dict(known) for pool, known in queue.quotas.items()}
+    quotas = {pool: dict(quota) for pool, quota in queue.quotas.items()}
     for each in change.raises:
         if each.queue == queue.name:
-            known = quotas.setdefault(change.pool, {})
-            known[each.resource] = _higher(known.get(each.resource, Quota()), each, queue.policy)
+            quota = quotas.setdefault(change.pool, {})
+            quota[each.resource] = _higher(quota.get(each.resource, Quota()), each, queue.policy)
     return replace(queue, quotas=quotas)
 
 

@@ -11,8 +11,8 @@ from corral.scheduling.placing.node_checks import usable_devices
 from corral.scheduling.state.request_classes import RequestClass
 
 
-def lack_of(request: Request, asked: int, placed: int, nodes: Sequence[Node]) -> Lack:
-    """Why at most `placed` of `asked` replicas find room on empty `nodes`, those of the pools open to it."""
+def lack_of(request: Request, count: int, placed: int, nodes: Sequence[Node]) -> Lack:
+    """Why at most `placed` of `count` replicas find room on empty `nodes`, those of the pools open to it."""
     wanted = RequestClass(0, request, ())
     if not nodes:
         return Lack(LackKind.NODES)
@@ -29,7 +29,7 @@ def lack_of(request: Request, asked: int, placed: int, nodes: Sequence[Node]) ->
         lacks = [Lack(LackKind.COMBINED)]
     if lacks:
         return replace(lacks[0], restricted=len(allowed) < len(nodes))
-    return Lack(LackKind.REPLICAS, asked, placed)
+    return Lack(LackKind.REPLICAS, count, placed)
 
 
 def lack_of_one(request: Request, nodes: Sequence[Node]) -> Lack | None:
@@ -39,41 +39,41 @@ def lack_of_one(request: Request, nodes: Sequence[Node]) -> Lack | None:
 
 
 def _devices(wanted: RequestClass, nodes: Sequence[Node]) -> Iterator[Lack]:
-    asked = wanted.request.devices
-    if asked is None:
+    requested = wanted.request.devices
+    if requested is None:
         return
     most = max(len(usable_devices(wanted, node.devices)) for node in nodes)
-    if most >= asked.count:
+    if most >= requested.count:
         return
     devices = [device for node in nodes for device in node.devices]
     if not most and devices:
         yield from _kinds(wanted, devices)
-    there = max(sum(_is_of_model(asked, device) for device in node.devices) for node in nodes)
+    there = max(sum(_is_of_model(requested, device) for device in node.devices) for node in nodes)
     kind = LackKind.DEVICES if most == there else LackKind.USABLE_DEVICES
-    yield Lack(kind, asked.count, most, asked.models)
+    yield Lack(kind, requested.count, most, requested.models)
 
 
 def _kinds(wanted: RequestClass, devices: Sequence[Device]) -> Iterator[Lack]:
     """There are devices, but none that could serve even one of what is asked for."""
-    asked = wanted.request.devices
-    assert asked is not None
-    suited = [device for device in devices if _is_of_model(asked, device)]
+    requested = wanted.request.devices
+    assert requested is not None
+    suited = [device for device in devices if _is_of_model(requested, device)]
     if not suited:
-        yield Lack(LackKind.MODELS, names=asked.models)
-    elif asked.profile is not None:
-        yield Lack(LackKind.PROFILE, names=(asked.profile,))
-    elif asked.memory_mib is not None:
+        yield Lack(LackKind.MODELS, names=requested.models)
+    elif requested.profile is not None:
+        yield Lack(LackKind.PROFILE, names=(requested.profile,))
+    elif requested.memory_mib is not None:
         sizes = [device.memory_mib for device in suited if _takes_slices(device)]
         if sizes:
-            yield Lack(LackKind.SLICE_MIB, asked.memory_mib, max(sizes), asked.models)
+            yield Lack(LackKind.SLICE_MIB, requested.memory_mib, max(sizes), requested.models)
         else:
             yield Lack(LackKind.SHARED)
-    elif asked.fraction_milli is not None:
+    elif requested.fraction_milli is not None:
         yield Lack(LackKind.SHARED)
 
 
-def _is_of_model(asked: DeviceRequest, device: Device) -> bool:
-    return not asked.models or device.model in asked.models
+def _is_of_model(requested: DeviceRequest, device: Device) -> bool:
+    return not requested.models or device.model in requested.models
 
 
 def _takes_slices(device: Device) -> bool:

@@ -16,7 +16,7 @@ from corral.scheduling.ordering.wait_classes import wait_class_of
 from corral.scheduling.placing.node_scores import When
 from corral.scheduling.planning.planner_state import PlannerState
 from corral.scheduling.state.expected_ends import End
-from corral.scheduling.state.guards import Held, Reserved
+from corral.scheduling.state.guards import HoldGuard, ReservationGuard
 from corral.scheduling.state.run_times import end_after
 from corral.scheduling.state.workload_state import WorkState
 from corral.scheduling.timing.reservations import ends_of, find_start, release
@@ -40,13 +40,15 @@ def estimate_starts(
 
 def estimate(cycle: Cycle, wanted: Collection[WorkState]) -> dict[str, Estimate]:
     """For those of `wanted` that wait below their minimum, in a cycle whose actions are done."""
-    asked = {work for work in wanted if not work.satisfied and work.chunk() is not None}
-    if not asked:
+    targets = {work for work in wanted if not work.satisfied and work.chunk() is not None}
+    if not targets:
         return {}
-    waiting = _waiting(cycle, asked)
+    waiting = _waiting(cycle, targets)
     with _rehearsal(cycle):
-        starts = _Simulation(cycle, waiting).starts(asked & set(waiting))
-    return {work.name: _estimate(work, waiting, starts) for work in sorted(asked, key=lambda work: work.name)}
+        starts = _Simulation(cycle, waiting).starts(targets & set(waiting))
+    return {
+        work.name: _estimate(work, waiting, starts) for work in sorted(targets, key=lambda work: work.name)
+    }
 
 
 def _estimate(work: WorkState, waiting: list[WorkState], starts: dict[WorkState, int]) -> Estimate:
@@ -55,11 +57,11 @@ def _estimate(work: WorkState, waiting: list[WorkState], starts: dict[WorkState,
     return Estimate(None, NoEstimate.UNKNOWN_ENDS if work in waiting else NoEstimate.TOO_FAR_BACK)
 
 
-def _waiting(cycle: Cycle, asked: Collection[WorkState]) -> list[WorkState]:
+def _waiting(cycle: Cycle, targets: Collection[WorkState]) -> list[WorkState]:
     """Who waits, in order, as far as the last one asked about, and not farther than is affordable."""
     order = order_of(cycle.pending(), across=cycle.pool.priority_across_queues)
     waiting: list[WorkState] = []
-    missing = set(asked)
+    missing = set(targets)
     while missing and len(waiting) < MOST_WORKLOADS and (work := order.pop()) is not None:
         waiting.append(work)
         missing.discard(work)
@@ -70,7 +72,7 @@ def _waiting(cycle: Cycle, asked: Collection[WorkState]) -> list[WorkState]:
 def _rehearsal(cycle: Cycle) -> Iterator[None]:
     """Time may pass in the cycle; then it is as before. Reservations are made anew on the way."""
     mark, now, guards = cycle.board.mark, cycle.now, cycle.guards
-    cycle.guards = [guard for guard in guards if isinstance(guard, Held)]
+    cycle.guards = [guard for guard in guards if isinstance(guard, HoldGuard)]
     try:
         yield
     finally:
@@ -85,16 +87,16 @@ class _Simulation:
         self._cycle = cycle
         self._waiting = list(waiting)
         self._ends: list[End] = ends_of(cycle)
-        self._holds = [guard for guard in cycle.guards if isinstance(guard, Held)]
+        self._holds = [guard for guard in cycle.guards if isinstance(guard, HoldGuard)]
         self._asks = {work: _asks(work) for work in waiting}
         self._keys = {work: work_key(work) for work in waiting if self._asks[work] is not None}
         self._starts: dict[WorkState, int] = {}
-        self._reserved: dict[WorkState, Reserved | None] = {}
+        self._reserved: dict[WorkState, ReservationGuard | None] = {}
 
-    def starts(self, asked: Collection[WorkState]) -> dict[WorkState, int]:
+    def starts(self, targets: Collection[WorkState]) -> dict[WorkState, int]:
         """Lives on until all who are asked about have started, or nothing more is known to end."""
         heapq.heapify(self._ends)
-        missing = set(asked)
+        missing = set(targets)
         for _ in range(MOST_ENDS):
             if not self._ends or not missing:
                 break
@@ -115,7 +117,7 @@ class _Simulation:
     def _place(self, time: int) -> None:
         """What allocate does, among those in the line."""
         cycle = self._cycle
-        self._holds = [held for held in self._holds if not held.is_over(time)]
+        self._holds = [hold for hold in self._holds if not hold.is_over(time)]
         cycle.guards = list(self._holds)
         reserved = 0
         # Who asks for the same as one that found no room finds none: there is only ever less of it here.

@@ -29,11 +29,11 @@ def _apply(planner: PlannerState, before: Snapshot, after: Snapshot) -> None:
                 planner.set_node(node)
         gone_nodes = list(old)
     if before.workloads is not after.workloads:
-        known = {workload.name: workload for workload in before.workloads}
+        by_name = {workload.name: workload for workload in before.workloads}
         for workload in after.workloads:
-            if known.pop(workload.name, None) is not workload:
+            if by_name.pop(workload.name, None) is not workload:
                 planner.set_workload(workload)
-        for name in known:
+        for name in by_name:
             planner.drop_workload(name)
     for name in gone_nodes:
         planner.drop_node(name)

@@ -96,11 +96,11 @@ def never(reason: Reason, lack: Lack | None) -> str:
         return lacking(lack)
     match reason.kind:
         case ReasonKind.LIMIT:
-            asked, bound = _amount(reason, reason.asked), _amount(reason, reason.bound)
-            return f"it asks for {asked}, and the limit of {reason.queue} is {bound}"
+            requested, bound = _amount(reason, reason.asked), _amount(reason, reason.bound)
+            return f"it asks for {requested}, and the limit of {reason.queue} is {bound}"
         case ReasonKind.KEPT_BY_FIXED_QUEUES:
-            asked, bound = _amount(reason, reason.asked), _amount(reason, reason.bound)
-            return f"it asks for {asked}, and only {bound} are not kept by fixed queues"
+            requested, bound = _amount(reason, reason.asked), _amount(reason, reason.bound)
+            return f"it asks for {requested}, and only {bound} are not kept by fixed queues"
         case ReasonKind.NO_DOMAIN:
             return (
                 f"its {reason.asked} replicas start together in one {reason.level},"
@@ -133,9 +133,9 @@ def lacking(lack: Lack) -> str:
         case LackKind.SHARED:
             return f"no GPU{open_to_it} is shared in parts"
         case LackKind.SLICE_MIB:
-            asked, most = size(lack.asked), size(lack.most)
+            requested, most = size(lack.asked), size(lack.most)
             shared = f"the largest{open_to_it} that can be shared"
-            return f"it asks for {asked} of one {kind}, and {shared} has {most}"
+            return f"it asks for {requested} of one {kind}, and {shared} has {most}"
         case LackKind.DEVICES:
             has = f"{largest} {lack.most}" if lack.most else f"no node{open_to_it} has one"
             return f"it asks for {asked_gpus} on one node, and {has}"
@@ -143,11 +143,11 @@ def lacking(lack: Lack) -> str:
             has = f"more than {lack.most} that it can use" if lack.most else "one that it can use"
             return f"it asks for {asked_gpus} on one node, and no node{open_to_it} has {has}"
         case LackKind.CPU_MILLI:
-            asked, most = f"{lack.asked / 1000:g}", f"{lack.most / 1000:g}"
-            return f"it asks for {asked} CPU on one node, and {largest} {most}"
+            requested, most = f"{lack.asked / 1000:g}", f"{lack.most / 1000:g}"
+            return f"it asks for {requested} CPU on one node, and {largest} {most}"
         case LackKind.MEMORY_MIB:
-            asked, most = size(lack.asked), size(lack.most)
-            return f"it asks for {asked} of memory on one node, and {largest} {most}"
+            requested, most = size(lack.asked), size(lack.most)
+            return f"it asks for {requested} of memory on one node, and {largest} {most}"
         case LackKind.COMBINED:
             return f"no one node{open_to_it} has all that a replica asks for"
         case LackKind.REPLICAS:
@@ -249,8 +249,8 @@ def _over_guarantee(reason: Reason) -> str:
     if not reason.bound:
         return f"{rule}, and {reason.queue} is guaranteed no {_UNITS[_resource(reason)]}"
     if reason.asked > reason.bound:
-        asked, bound = _amount(reason, reason.asked), _amount(reason, reason.bound)
-        return f"{rule}: it asks for {asked}, and {reason.queue} is guaranteed {bound}"
+        requested, bound = _amount(reason, reason.asked), _amount(reason, reason.bound)
+        return f"{rule}: it asks for {requested}, and {reason.queue} is guaranteed {bound}"
     return f"{rule}: {_sum(reason)} would pass {_amount(reason, reason.bound)} of {reason.queue}"
 
 

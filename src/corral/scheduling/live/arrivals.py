@@ -58,8 +58,8 @@ class Arrivals:
         self, came: Mapping[str, Sequence[WorkClass]], went: Mapping[str, int], *, learn: bool = False
     ) -> None:
         for pool in sorted({*came, *went}):
-            known = self._mixes.get(pool, Mix())
-            self._mixes[pool], due = after(known, came.get(pool, ()), went.get(pool, 0))
+            mix = self._mixes.get(pool, Mix())
+            self._mixes[pool], due = after(mix, came.get(pool, ()), went.get(pool, 0))
             if due or learn:
                 self._mixes[pool] = self.planner.learn(pool, self._mixes[pool])
                 self.planner.set_mix(pool, self._mixes[pool])

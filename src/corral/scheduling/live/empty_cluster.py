@@ -31,7 +31,7 @@ class EmptyCluster:
         self._planner = PlannerState(bare)
         self._nodes = {node.name: node for node in bare.nodes}
         self._bounds = bounds_of(bare.queues)
-        self._known: dict[_Key, tuple[Reason, Lack | None] | None] = {}
+        self._cache: dict[_Key, tuple[Reason, Lack | None] | None] = {}
 
     def change(self, nodes: Mapping[str, Node | None], queues: tuple[Queue, ...]) -> bool:
         """Nodes as they are now, None for one that is gone, and all queues; whether answers may differ."""
@@ -49,7 +49,7 @@ class EmptyCluster:
                 self._planner.set_node(node)
                 self._nodes[name] = node
         self._bounds = bounds
-        self._known.clear()
+        self._cache.clear()
         return True
 
     def add_leaf(self, queue: Queue) -> None:
@@ -61,20 +61,20 @@ class EmptyCluster:
         """The queue leaves, and with it what was found out about work in it."""
         self._planner.drop_leaf(name)
         self._bounds = tuple(bound for bound in self._bounds if bound[0] != name)
-        self._known = {key: known for key, known in self._known.items() if key[0] != name}
+        self._cache = {key: answer for key, answer in self._cache.items() if key[0] != name}
 
     def knows(self, workload: Workload, pools: Iterable[str | None] = ()) -> bool:
         """Whether `judge` answers without looking."""
-        return all(_key(each) in self._known for each in self._choices(workload, pools))
+        return all(_key(each) in self._cache for each in self._choices(workload, pools))
 
     def judge(self, workload: Workload, pools: Iterable[str | None] = ()) -> Infeasible | None:
         """Why nothing of it could ever run; also not in one of `pools`, where others would put it now."""
         for each in self._choices(workload, pools):
             key = _key(each)
-            if key not in self._known:
-                self._known[key] = self._try(each)
-        first = self._known[_key(workload)]
-        if first is None or any(self._known[_key(each)] is None for each in self._choices(workload, pools)):
+            if key not in self._cache:
+                self._cache[key] = self._try(each)
+        first = self._cache[_key(workload)]
+        if first is None or any(self._cache[_key(each)] is None for each in self._choices(workload, pools)):
             return None
         return Infeasible(workload.name, *first)
 

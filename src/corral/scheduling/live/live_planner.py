@@ -124,12 +124,12 @@ class LivePlanner:
         assert self._infeasible is not None, "the planner is loaded before it is asked"
         return self._infeasible
 
-    def _plan(self, asked: MakePlan) -> Plan:
+    def _plan(self, message: MakePlan) -> Plan:
         """Plans again without work that can never run: it wants nothing."""
         planner, infeasible_work = self._planner_state(), self._infeasible_work()
-        plan = planner.plan(asked.now, claims=asked.claims)
+        plan = planner.plan(message.now, claims=message.claims)
         if infeasible_work.remove_infeasible(plan):
-            plan = planner.plan(asked.now, claims=asked.claims)
+            plan = planner.plan(message.now, claims=message.claims)
         return infeasible_work.finish(plan)
 
     def _change(self, changes: Changes) -> None:

@@ -154,9 +154,9 @@ class SkippingWaitList:
     def newly_skipped(self, cursor: ClassCursor) -> list[WorkState]:
         """Those of a row who were known to fail and had their turn since this was asked last."""
         self._catch_up(cursor)
-        known = cursor.entries[cursor.noted : cursor.position]
+        passed = cursor.entries[cursor.noted : cursor.position]
         cursor.noted = cursor.position
-        return [work for _, work in known if work not in self._absent]
+        return [work for _, work in passed if work not in self._absent]
 
     def _restart(self) -> None:
         """Everyone who is still to come has a turn of its own again, until it is passed."""

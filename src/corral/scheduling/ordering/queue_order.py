@@ -28,9 +28,9 @@ def queue_key(queue: QueueState, allocated: Sequence[int], chunk: Amount = NOTHI
     over, outside, nothing = queue.ever_over, False, bool(queue.divided)
     with_chunk = without = 0
     for kind in queue.divided:
-        held, bound = allocated[kind], allocatable[kind]
-        wanted = held + chunk[kind]
-        if held <= fair[kind]:
+        used, bound = allocated[kind], allocatable[kind]
+        wanted = used + chunk[kind]
+        if used <= fair[kind]:
             over = False
         if wanted > guarantee[kind]:
             outside = True
@@ -39,7 +39,7 @@ def queue_key(queue: QueueState, allocated: Sequence[int], chunk: Amount = NOTHI
         # Without bound the share is 0.
         if bound < INFINITE:
             with_chunk = max(with_chunk, _share(wanted, bound))
-            without = max(without, _share(held, bound))
+            without = max(without, _share(used, bound))
     return (
         over,
         outside,
@@ -67,10 +67,10 @@ def work_key(work: WorkState) -> WorkKey:
     return -work.priority, work.level(), work.created, work.name
 
 
-def _share(held: int, bound: int) -> int:
+def _share(used: int, bound: int) -> int:
     if not bound:
-        return _ENDLESS if held else 0
-    return (held << _SHIFT) // bound
+        return _ENDLESS if used else 0
+    return (used << _SHIFT) // bound
 
 
 class WaitQueue(Protocol):
@@ -159,8 +159,8 @@ class Order:
             return self._leaf_below(only) if only.children else only
         heads, best = self._heads, None
         for queue in waiting:
-            known = heads.get(queue)
-            head = known[1] if known is not None and known[0] == queue.stamp else self._head(queue)
+            cached = heads.get(queue)
+            head = cached[1] if cached is not None and cached[0] == queue.stamp else self._head(queue)
             if best is None or head[0] < best[0]:
                 best = head
         assert best is not None
@@ -168,9 +168,9 @@ class Order:
 
     def _head(self, queue: QueueState) -> Head:
         """The key of a queue by its best chunk, and the leaf that has it."""
-        known = self._heads.get(queue)
-        if known is not None and known[0] == queue.stamp:
-            return known[1]
+        head = self._heads.get(queue)
+        if head is not None and head[0] == queue.stamp:
+            return head[1]
         leaf = self._leaf_below(queue) if queue.children else queue
         assert leaf is not None
         work = self._wait_queues[leaf].first()
@@ -186,10 +186,10 @@ def order_of(
     works: Iterable[WorkState], *, across: bool = False, keys: Mapping[WorkState, WorkKey] | None = None
 ) -> Order:
     """The turns of those of the workloads that could get more; all with `keys` can, and these are theirs."""
-    known = keys or {}
+    keys_by_queue = keys or {}
     entries: dict[QueueState, list[Entry]] = {}
     for work in works:
-        key = known.get(work)
+        key = keys_by_queue.get(work)
         if key is None:
             if work.chunk() is None:
                 continue

@@ -89,10 +89,10 @@ class RehearsalOrder:
         chunk = work.chunk()
         assert chunk is not None
         # Who asks for the same stands at the same place: skipped together.
-        asked, priority = chunk.amount, work.priority
+        amount, priority = chunk.amount, work.priority
         while work is not None and work not in self._taking_part and work.priority == priority:
             chunk = work.chunk()
-            if chunk is None or chunk.amount != asked:
+            if chunk is None or chunk.amount != amount:
                 break
             self._skipped[leaf] += 1
             work = self._first(leaf)
@@ -100,9 +100,9 @@ class RehearsalOrder:
 
     def _head(self, queue: QueueState) -> Head | None:
         """The key of a queue by its best chunk, and the leaf that has it."""
-        known = self._heads.get(queue)
-        if known is not None and known[0] == queue.stamp:
-            return known[1]
+        head = self._heads.get(queue)
+        if head is not None and head[0] == queue.stamp:
+            return head[1]
         made = self._make_head(queue)
         self._heads[queue] = queue.stamp, made
         return made

@@ -49,21 +49,21 @@ class VictimIndex:
 
     def giving(self, leaf: QueueState) -> list[Giving]:
         """The first victim chunk of each workload, whoever takes it, in victim order."""
-        known = self._giving.get(leaf)
-        if known is None:
-            known = self._giving[leaf] = []
+        cached = self._giving.get(leaf)
+        if cached is None:
+            cached = self._giving[leaf] = []
             by_name = sorted(self._workload_index.in_queue(leaf), key=lambda work: work.name, reverse=True)
             for rank, work in enumerate(by_name):
                 self._ranks[work] = rank
                 if (entry := self._first_victim(work)) is not None:
-                    known.append(entry)
-            known.sort(key=_key_of)
-        return known
+                    cached.append(entry)
+            cached.sort(key=_key_of)
+        return cached
 
-    def victim_key(self, chunk: Chunk, held: int) -> VictimKey:
+    def victim_key(self, chunk: Chunk, active: int) -> VictimKey:
         """Lowest priority first, then what is above its minimum, then the youngest, then the last name."""
         work = chunk.work
-        return work.priority, len(chunk.slots) == held, -work.created, self._ranks[work]
+        return work.priority, len(chunk.slots) == active, -work.created, self._ranks[work]
 
     def changed(self, works: Iterable[WorkState]) -> None:
         """Something of these workloads was placed or taken for good."""

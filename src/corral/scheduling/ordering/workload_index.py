@@ -23,14 +23,14 @@ from corral.scheduling.state.workload_state import WorkState, total_of
 
 _IN_ORDER = "Set queues and nodes before the work that uses them, and drop them after it."
 _new = tuple.__new__
-_Held = list[tuple[Slot, Spot, Phase]]
+_Occupied = list[tuple[Slot, Spot, Phase]]
 
 
 class Entry(NamedTuple):
     """A workload and what its replicas hold."""
 
     work: WorkState
-    held: _Held
+    occupied: _Occupied
 
 
 class WorkloadIndex:
@@ -110,10 +110,10 @@ class WorkloadIndex:
     def read(self, workload: Workload, queue: QueueState | None = None) -> Entry:
         """A workload with its spots, not yet on the board; `queue` if it is charged to none of the tree."""
         work = WorkState(workload, queue or self._queue_of(workload))
-        held: _Held = []
+        occupied: _Occupied = []
         for state, group in zip(work.groups, workload.groups, strict=True):
-            self._read_group(work, state, group, held)
-        return Entry(work, held)
+            self._read_group(work, state, group, occupied)
+        return Entry(work, occupied)
 
     def load(self, workloads: Iterable[Workload]) -> None:
         """Puts all workloads of a pool on its new board."""
@@ -136,7 +136,7 @@ class WorkloadIndex:
         """Puts a workload on the board; between cycles only."""
         work, workload = entry.work, entry.work.workload
         self._affinity_index.meet(work)
-        for slot, spot, phase in entry.held:
+        for slot, spot, phase in entry.occupied:
             self._board.adopt(slot, spot, phase)
         self._list(entry)
         if self._ask(work, 1):
@@ -176,7 +176,7 @@ class WorkloadIndex:
         if rest is None:
             return None
         entry = self.read(rest.workload)
-        for slot, spot, _ in entry.held:
+        for slot, spot, _ in entry.occupied:
             self._board.recognise(slot, spot)
         self._list(entry)
         return entry.work
@@ -185,7 +185,7 @@ class WorkloadIndex:
         work = entry.work
         self._awake[work.name] = work
         self._in_queue.setdefault(work.queue, {})[work] = None
-        if entry.held:
+        if entry.occupied:
             self._holding.setdefault(work.queue, {})[work] = None
 
     def _ask(self, work: WorkState, sign: int) -> bool:
@@ -196,15 +196,17 @@ class WorkloadIndex:
         total = total_of(amounts)
         gpu, cpu, memory = sign * total[0], sign * total[1], sign * total[2]
         for queue in work.queue.path:
-            asked = queue.asked
-            asked[0] += gpu
-            asked[1] += cpu
-            asked[2] += memory
+            demand = queue.waiting_demand
+            demand[0] += gpu
+            demand[1] += cpu
+            demand[2] += memory
         return True
 
-    def _read_group(self, work: WorkState, state: GroupState, group: ReplicaGroup, held: _Held) -> None:
+    def _read_group(
+        self, work: WorkState, state: GroupState, group: ReplicaGroup, occupied: _Occupied
+    ) -> None:
         for below, spec in zip(state.groups, group.groups, strict=True) if state.groups else ():
-            self._read_group(work, below, spec, held)
+            self._read_group(work, below, spec, occupied)
         for replica in group.replicas:
             request = self._class_of(replica.request or group.request)
             slot = Slot(replica.name, state, len(work.slots), request)
@@ -216,7 +218,7 @@ class WorkloadIndex:
             elif replica.node is not None:
                 phase = HOLDING[replica.state]
                 work.stuck = work.stuck or phase is Phase.STUCK
-                held.append((slot, self._spot_of(work.workload, replica, request), phase))
+                occupied.append((slot, self._spot_of(work.workload, replica, request), phase))
 
     def _settled_replica_of(self, workload: Workload) -> SettledReplica | None:
         """A settled workload; None if it needs slots."""

@@ -28,13 +28,13 @@ class DeviceDemand:
         self._free_capacity = free_capacity
         self._cuts = cuts
         self.takes = [request.takes_device(device) for device in free_capacity.kinds]
-        asked = [
+        demands = [
             request.share_of(device) if takes else (TOO_MUCH, 0)
             for takes, device in zip(self.takes, free_capacity.kinds, strict=True)
         ]
         # By kind, and last for no device.
-        self.mib: Integers = np.array([mib for mib, _ in asked] + [TOO_MUCH], np.int64)
-        self.compute: Integers = np.array([compute for _, compute in asked] + [0], np.int64)
+        self.mib: Integers = np.array([mib for mib, _ in demands] + [TOO_MUCH], np.int64)
+        self.compute: Integers = np.array([compute for _, compute in demands] + [0], np.int64)
         # [kind, free slices]: how many instances of the profile fit.
         self.mig_counts = (
             _carvable(free_capacity.kinds, request.profile) if request.profile is not None else None
@@ -42,9 +42,9 @@ class DeviceDemand:
         # By kind: MiB, compute % and milli-GPU that each device gives to it.
         self.shares = [
             (*share, request.charge(device.memory_mib) if takes else 0)
-            for takes, share, device in zip(self.takes, asked, free_capacity.kinds, strict=True)
+            for takes, share, device in zip(self.takes, demands, free_capacity.kinds, strict=True)
         ]
-        self._asked = asked
+        self._demands = demands
         self.keys: list[int] = [NO_FIT]
         self._array: Integers = np.array(self.keys, np.int64)
 
@@ -64,7 +64,7 @@ class DeviceDemand:
 
     def _key(self, number: int) -> int:
         kind, mib, compute, slices = self._free_capacity.conditions[number]
-        asked_mib, asked_compute = self._asked[kind]
+        asked_mib, asked_compute = self._demands[kind]
         if mib < asked_mib or compute < asked_compute:
             return NO_FIT
         if self.mig_counts is not None and not self.mig_counts[kind, slices]:

@@ -69,7 +69,7 @@ class Fragmentation:
         self._places = [(0, 0.0)] * count  # row and fill again, for those who read one node at a time
         self._state: Integers = np.zeros(count, np.int64)  # equal where all work loses the same
         self._states: dict[tuple[float, ...], int] = {}
-        self._known: dict[tuple[float, ...], float] = {}  # values by row, CPU, memory and fill
+        self._cache: dict[tuple[float, ...], float] = {}  # values by row, CPU, memory and fill
         kinds = tuple(map(kind_name, free_capacity.kinds))
         learnt = mix.learnt if mix.learnt is not None and mix.learnt.kinds == kinds else None
         counts = learnt.counts if learnt is not None else Tally(mix).gpu_counts()
@@ -140,27 +140,27 @@ class Fragmentation:
         self, request: RequestClass, nodes: Sequence[int], keys: Sequence[Sequence[int]]
     ) -> tuple[list[int], list[float]]:
         """The same of a few nodes: what was valued before is known, the rest is valued together."""
-        known, rows = self._known, self._free_capacity.rows
+        cache, rows = self._cache, self._free_capacity.rows
         states = []
-        for node, taken in zip(nodes, keys, strict=True):
+        for node, devices in zip(nodes, keys, strict=True):
             place, fill = self._places[node]
-            for key in taken:
+            for key in devices:
                 place -= key & LEVEL_MASK == WHOLE_DEVICE_MILLI
                 fill -= key >> LEVEL_BITS
             cpu, memory, _, _ = rows[node]
             states.append((place, cpu - request.cpu_milli, memory - request.memory_mib, fill))
-        if len(known) > _MOST_REMEMBERED:
-            known.clear()
-        unknown = [state for state in states if state not in known]
+        if len(cache) > _MOST_REMEMBERED:
+            cache.clear()
+        unknown = [state for state in states if state not in cache]
         if unknown:
             row, cpu, memory, left = np.array(unknown).T
             rows_of = row.astype(np.int64)
             values = self._model.values(rows_of, rows_of // self._rows_each, cpu, memory, left)
-            known.update(zip(unknown, values.tolist(), strict=True))
+            cache.update(zip(unknown, values.tolist(), strict=True))
         losses, after = [], []
         for node, state in zip(nodes, states, strict=True):
-            after.append(known[state])
-            lost = float(self._value[node]) - known[state]
+            after.append(cache[state])
+            lost = float(self._value[node]) - cache[state]
             if self._packing:
                 lost += self._packing * rows[node].free
             losses.append(round(lost / self._step))
@@ -195,7 +195,7 @@ class Fragmentation:
             else:
                 state = row, cpu, memory, *conditions
                 self._state[index] = self._states.setdefault(state, len(self._states))
-            value = self._known.get((row, cpu, memory, fill))
+            value = self._cache.get((row, cpu, memory, fill))
             if value is None:
                 unvalued.append(index)
             else:
@@ -213,6 +213,6 @@ class Fragmentation:
             self._remember(state, value)
 
     def _remember(self, state: tuple[float, ...], value: float) -> None:
-        if len(self._known) > _MOST_REMEMBERED:
-            self._known.clear()
-        self._known[state] = value
+        if len(self._cache) > _MOST_REMEMBERED:
+            self._cache.clear()
+        self._cache[state] = value

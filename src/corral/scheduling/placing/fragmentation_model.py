@@ -195,10 +195,10 @@ class FragmentationModel:
         tables: dict[tuple[int, ...], Floats] = {}
         fills = []
         for kind in fleet.kinds:
-            seen = tuple(share_on(each.work, kind) for each in counts)
-            if seen not in tables:
-                tables[seen] = expected_fill(counts, kind, config.horizon)
-            fills.append(tables[seen])
+            shares = tuple(share_on(each.work, kind) for each in counts)
+            if shares not in tables:
+                tables[shares] = expected_fill(counts, kind, config.horizon)
+            fills.append(tables[shares])
         # One entry for every milli, so that a state is looked up without dividing.
         self.fill = np.array(fills)[:, np.arange(WHOLE_DEVICE_MILLI + 1) // STEP_MILLI]
         # On a node with several kinds, work counts by its share of the first.

@@ -53,10 +53,10 @@ class FreeArrays:
 
     def take(self, among: Integers) -> "FreeArrays":
         """Of these nodes alone."""
-        taken = FreeArrays(0, 0)
+        part = FreeArrays(0, 0)
         for name in self.__slots__:
-            setattr(taken, name, getattr(self, name)[among])
-        return taken
+            setattr(part, name, getattr(self, name)[among])
+        return part
 
     def copy(self) -> "FreeArrays":
         copied = FreeArrays(*self.mib.shape)
@@ -96,9 +96,9 @@ class FreeCapacity:
         self._changed: list[int] = []  # the nodes that were read again, in the order of that
         self._forgotten = 0  # how many were there before these
         # Devices that are alike for every request are one kind; the number after the last means no device.
-        known = board.kinds()
-        self.kinds = [known[kind] for kind in sorted(known)]
-        numbers = {kind: number for number, kind in enumerate(sorted(known))}
+        device_kinds = board.kinds()
+        self.kinds = [device_kinds[kind] for kind in sorted(device_kinds)]
+        numbers = {kind: number for number, kind in enumerate(sorted(device_kinds))}
         shapes = [tuple(numbers[kind] for kind in kinds) for kinds in board.shapes]
         self.kinds_on = [shapes[node.shape] for node in nodes]
         none = len(self.kinds)

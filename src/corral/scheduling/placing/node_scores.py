@@ -60,9 +60,9 @@ class NodeScores:
         self._spread = spread
         self._when = when
         self._array: Integers = np.full(len(free_capacity.differs), NOWHERE, np.int64)
-        self._seen = -1  # up to where the stock's changes are in the array
+        self._applied_position = -1  # up to where the stock's changes are in the array
         self._failed: tuple[int, dict[str, int]] | None = None
-        self._asked = np.array([request.cpu_milli, request.memory_mib], np.float64)
+        self._amounts = np.array([request.cpu_milli, request.memory_mib], np.float64)
         self.allowed = free_capacity.allowed_on(request)
         self.missing = free_capacity.missing_on(request)
 
@@ -173,9 +173,9 @@ class NodeScores:
         request, demand = self.request, self.demand
         kind = self.free_capacity.kind if among is None else self.free_capacity.kind[among]
         replica_counts: Integers = left.pods.copy()
-        for have, asked in ((left.cpu, request.cpu_milli), (left.memory, request.memory_mib)):
-            if asked:
-                np.minimum(replica_counts, have // asked, out=replica_counts)
+        for have, need in ((left.cpu, request.cpu_milli), (left.memory, request.memory_mib)):
+            if need:
+                np.minimum(replica_counts, have // need, out=replica_counts)
         if request.count:
             places = left.mib // demand.mib.take(kind)
             if request.sliced and demand.compute.any():
@@ -191,11 +191,11 @@ class NodeScores:
         return np.maximum(replica_counts, 0)
 
     def _current(self) -> Integers:
-        free_capacity, seen = self.free_capacity, self._seen
-        self._seen = free_capacity.position
-        if seen == self._seen:
+        free_capacity, position = self.free_capacity, self._applied_position
+        self._applied_position = free_capacity.position
+        if position == self._applied_position:
             return self._array
-        changed = free_capacity.changed_since(seen)
+        changed = free_capacity.changed_since(position)
         if changed is None:
             self._score(np.arange(len(self._array)))
         elif len(changed) <= _FEW:
@@ -206,15 +206,15 @@ class NodeScores:
 
     def _score_each(self, nodes: Iterable[int]) -> None:
         """The same as `_score`, one by one: for a few nodes arrays cost more than they save."""
-        keys, fitting, taken = self.demand.current(), list[int](), list[list[int]]()
+        keys, fitting, devices = self.demand.current(), list[int](), list[list[int]]()
         for node in nodes:
             score, chosen = self._score_of(node, keys)
             self._array[node] = score
             if score < NOWHERE:
                 fitting.append(node)
-                taken.append(chosen)
+                devices.append(chosen)
         if self._fragmentation is not None and fitting:
-            losses, after = self._fragmentation.losses_on(self.request, fitting, taken)
+            losses, after = self._fragmentation.losses_on(self.request, fitting, devices)
             for node, loss, value in zip(fitting, losses, after, strict=True):
                 self._array[node] += loss << _LOSS_SHIFT
                 self._after[node] = value
@@ -257,7 +257,7 @@ class NodeScores:
         free_capacity, request, array = self.free_capacity, self.request, self._array
         array[among] = NOWHERE
         left = free_capacity.totals.take(among, axis=0)
-        left -= self._asked
+        left -= self._amounts
         fits = np.logical_and.reduce(left >= 0, axis=1)
         if self.allowed is not None:
             fits &= self.allowed.take(among)
@@ -293,7 +293,7 @@ class NodeScores:
         if not len(differs):
             return score
         on = among[differs]
-        ready = (free_capacity.totals_now.take(on, axis=0) >= self._asked).all(axis=1)
+        ready = (free_capacity.totals_now.take(on, axis=0) >= self._amounts).all(axis=1)
         if request.count:
             idle = self.demand.array().take(free_capacity.condition_now.take(on, axis=0)) < NO_FIT
             if self._when is When.NEXT:

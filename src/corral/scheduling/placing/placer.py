@@ -103,15 +103,15 @@ class Placer:
 
     def no_room(self, chunk: Chunk, found: int) -> Reason:
         """The reason when only `found` replicas of a chunk could be placed."""
-        asked = len(chunk.slots)
+        count = len(chunk.slots)
         bond = chunk.work.bond
         wish = bond.required() if bond is not None else None
         if wish is None or wish.required is None:
-            return Reason(ReasonKind.NO_ROOM, found, asked)
+            return Reason(ReasonKind.NO_ROOM, found, count)
         level = self.levels.at(wish.topology, wish.required)
         most = self._domain_placer.most_in_one(level, chunk.slots)
-        used = most if most < asked else found
-        return Reason(ReasonKind.NO_DOMAIN, used, asked, len(level.names), level=wish.required)
+        used = most if most < count else found
+        return Reason(ReasonKind.NO_DOMAIN, used, count, len(level.names), level=wish.required)
 
     def failed_checks(self, slot: Slot) -> dict[str, int]:
         """On how many nodes a replica fails which check first."""
@@ -280,11 +280,11 @@ class Placer:
 
     def _demand_of(self, free_capacity: FreeCapacity, request: RequestClass) -> DeviceDemand:
         """What it asks of devices, which other classes may ask too."""
-        asked = request.request.devices
-        demand = self._demands.get(asked)
+        devices = request.request.devices
+        demand = self._demands.get(devices)
         if demand is None:
             cuts = None if self._fragmentation is None else self._fragmentation.cuts_of(request)
-            demand = self._demands[asked] = DeviceDemand(free_capacity, request, cuts)
+            demand = self._demands[devices] = DeviceDemand(free_capacity, request, cuts)
         return demand
 
     def _spot(self, number: int, scores: NodeScores, *, when: When) -> tuple[Spot, bool]:

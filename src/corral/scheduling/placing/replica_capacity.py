@@ -23,7 +23,7 @@ class ReplicaCapacity:
     ) -> None:
         self._scores_of = scores_of
         self._free_capacity = free_capacity
-        self._known: dict[int, tuple[int, Integers, Integers]] = {}
+        self._cache: dict[int, tuple[int, Integers, Integers]] = {}
         self._empty: FreeArrays | None = None
         self._on_empty: dict[int, list[int]] = {}
         self._idle: tuple[int, Amount] = -1, Amount()
@@ -32,16 +32,16 @@ class ReplicaCapacity:
         """How many fit on each node, now and later."""
         scores = self._scores_of(request)
         free_capacity = scores.free_capacity
-        known = self._known.get(request.index)
-        if known is None or known[0] != free_capacity.changes:
+        cached = self._cache.get(request.index)
+        if cached is None or cached[0] != free_capacity.changes:
             later = scores.replica_counts(free_capacity.later)
             now = (
                 np.where(free_capacity.differs, scores.replica_counts(free_capacity.now), later)
                 if free_capacity.differs.any()
                 else later
             )
-            known = self._known[request.index] = free_capacity.changes, now, later
-        return known[1], known[2]
+            cached = self._cache[request.index] = free_capacity.changes, now, later
+        return cached[1], cached[2]
 
     def missing(self, request: RequestClass) -> Integers | None:
         """How many of the data and images that it wants each node lacks; None if it wants none."""
@@ -49,11 +49,11 @@ class ReplicaCapacity:
 
     def on_empty_nodes(self, request: RequestClass) -> list[int]:
         """How many would fit on each node if it were empty."""
-        known = self._on_empty.get(request.index)
-        if known is None:
-            known = self._scores_of(request).replica_counts(self._nothing_held()).tolist()
-            self._on_empty[request.index] = known
-        return known
+        cached = self._on_empty.get(request.index)
+        if cached is None:
+            cached = self._scores_of(request).replica_counts(self._nothing_held()).tolist()
+            self._on_empty[request.index] = cached
+        return cached
 
     def without(
         self, spots: Iterable[Spot], requests: Iterable[RequestClass], among: Integers | None = None
@@ -62,20 +62,20 @@ class ReplicaCapacity:
         left = (
             self._free_capacity().later.copy() if among is None else self._free_capacity().later.take(among)
         )
-        given = list(spots)
-        nodes = _integers(spot.node for spot in given)
+        freed = list(spots)
+        nodes = _integers(spot.node for spot in freed)
         if among is not None:
             nodes = np.searchsorted(among, nodes)
-        _, cpu, memory = _integers(chain.from_iterable(spot.amount for spot in given)).reshape(-1, 3).T
+        _, cpu, memory = _integers(chain.from_iterable(spot.amount for spot in freed)).reshape(-1, 3).T
         np.add.at(left.cpu, nodes, cpu)
         np.add.at(left.memory, nodes, memory)
         np.add.at(left.pods, nodes, 1)
-        uses = _integers(chain.from_iterable(chain.from_iterable(spot.devices for spot in given)))
+        uses = _integers(chain.from_iterable(chain.from_iterable(spot.devices for spot in freed)))
         device, mib, compute = uses.reshape(-1, 3).T
-        on = nodes.repeat(_integers(len(spot.devices) for spot in given))
+        on = nodes.repeat(_integers(len(spot.devices) for spot in freed))
         np.add.at(left.mib, (on, device), mib)
         np.add.at(left.compute, (on, device), compute)
-        for index, spot in enumerate(given):
+        for index, spot in enumerate(freed):
             for mig_allocation in spot.mig_allocations:
                 left.slices[nodes[index], mig_allocation.device] |= mig_allocation.bits
         return [self._scores_of(request).replica_counts(left, among) for request in requests]

@@ -38,7 +38,7 @@ class Levels:
     def __init__(self, pool: Pool, nodes: Sequence[Node]) -> None:
         self._keys = {topology.name: topology.levels for topology in pool.topologies}
         self._nodes = nodes
-        self._known: dict[tuple[str, ...] | None, Level] = {}
+        self._cache: dict[tuple[str, ...] | None, Level] = {}
 
     def at(self, topology: str | None, name: str) -> Level:
         """A level by its name; that of single nodes needs no topology."""
@@ -59,10 +59,10 @@ class Levels:
             yield self._level(None)
 
     def _level(self, keys: tuple[str, ...] | None) -> Level:
-        known = self._known.get(keys)
-        if known is None:
-            known = self._known[keys] = self._sort(keys)
-        return known
+        level = self._cache.get(keys)
+        if level is None:
+            level = self._cache[keys] = self._sort(keys)
+        return level
 
     def _sort(self, keys: tuple[str, ...] | None) -> Level:
         if keys is None:
@@ -75,10 +75,10 @@ class Levels:
                 paths.append(tuple(node.labels[key] for key in keys))
             else:
                 paths.append(None)
-        known = sorted({path for path in paths if path is not None})
-        numbers = {path: number for number, path in enumerate(known)}
+        domains = sorted({path for path in paths if path is not None})
+        numbers = {path: number for number, path in enumerate(domains)}
         of_node = [-1 if path is None else numbers[path] for path in paths]
-        return Level(np.array(of_node, dtype=np.int64), tuple("/".join(path) for path in known))
+        return Level(np.array(of_node, dtype=np.int64), tuple("/".join(path) for path in domains))
 
 
 class DomainPlacer:
@@ -114,12 +114,12 @@ class DomainPlacer:
     def most_in_one(self, level: Level, slots: list[Slot]) -> int:
         """How many of the slots the roomiest domain of a level could hold."""
         inside = level.of_node >= 0
-        held = np.zeros(len(level.names))
-        for request, asked in Counter(slot.request for slot in slots).items():
+        replicas = np.zeros(len(level.names))
+        for request, count in Counter(slot.request for slot in slots).items():
             later = self.capacity.of(request)[1]
-            room = np.bincount(level.of_node[inside], weights=later[inside], minlength=len(held))
-            held += np.minimum(room, asked)
-        return int(held.max(initial=0))
+            room = np.bincount(level.of_node[inside], weights=later[inside], minlength=len(replicas))
+            replicas += np.minimum(room, count)
+        return int(replicas.max(initial=0))
 
 
 class _ChunkPlacement:
@@ -201,15 +201,15 @@ class _ChunkPlacement:
         waits = np.zeros(size, dtype=np.bool_)
         rooms = []
         unmet = np.zeros(size, np.int64)
-        for request, asked in Counter(slot.request for slot in slots).items():
+        for request, count in Counter(slot.request for slot in slots).items():
             now, later = self._domain_placer.capacity.of(request)
             rooms.append(np.bincount(where, weights=later[inside], minlength=size))
-            fits &= rooms[-1] >= asked
+            fits &= rooms[-1] >= count
             missing = self._domain_placer.capacity.missing(request)
             if missing is not None:
                 unmet += _least(missing, later > 0, level.of_node, size)
             if not self._rehearsal:
-                waits |= np.bincount(where, weights=now[inside], minlength=size) < asked
+                waits |= np.bincount(where, weights=now[inside], minlength=size) < count
         if only_home:
             return [home] if home is not None and fits[home] else []
         room = self._domain_placer.sign * rooms[0]

@@ -18,10 +18,10 @@ class PoolChoice:
         self._pools = tuple(pools)
         self._nodes = nodes
         self._pool_of = pool_of
-        self._known: dict[tuple[str, type_key], bool] = {}
+        self._cache: dict[tuple[str, type_key], bool] = {}
 
     def forget(self) -> None:
-        self._known.clear()
+        self._cache.clear()
 
     def has_choice(self, workload: Workload) -> bool:
         """Whether it waits, and more than one pool is open to it."""
@@ -49,12 +49,12 @@ class PoolChoice:
 
     def _could_run(self, pool: str, request: Request) -> bool:
         key = pool, request_key(request)
-        known = self._known.get(key)
-        if known is None:
+        cached = self._cache.get(key)
+        if cached is None:
             nodes = [node for name, node in self._nodes.items() if self._pool_of[name] == pool]
-            asked = RequestClass(0, request, ())
-            known = self._known[key] = any(_holds(node, asked) for node in nodes)
-        return known
+            request_class = RequestClass(0, request, ())
+            cached = self._cache[key] = any(_holds(node, request_class) for node in nodes)
+        return cached
 
 
 def _after_waiting(pools: Sequence[str], workload: Workload, now: int | None) -> str:

@@ -141,9 +141,9 @@ class Board:
         spot = slot.base
         assert spot is not None
         node = self.nodes[spot.node]
-        asked = (spot.amount.cpu_milli, spot.amount.memory_mib, 1)
+        need = (spot.amount.cpu_milli, spot.amount.memory_mib, 1)
         for kind in range(3):
-            if node.used[kind] - node.leaving[kind] + node.promised[kind] + asked[kind] > node.size[kind]:
+            if node.used[kind] - node.leaving[kind] + node.promised[kind] + need[kind] > node.size[kind]:
                 return False
         for mig_allocation in spot.mig_allocations:
             if mig_allocation.bits & ~node.devices[mig_allocation.device].free_slices(later=True):
@@ -167,14 +167,14 @@ class Board:
         ]
         instead = dict(zip(blocked, (index for index in devices if index not in own), strict=False))
         for holder in list(self._promised.get(spot.node, ())):
-            given = holder.new
-            assert given is not None
-            if not given.mig_allocations and any(index in instead for index, _, _ in given.devices):
+            promised = holder.new
+            assert promised is not None
+            if not promised.mig_allocations and any(index in instead for index, _, _ in promised.devices):
                 changed = tuple(
-                    (instead.get(index, index), mib, compute) for index, mib, compute in given.devices
+                    (instead.get(index, index), mib, compute) for index, mib, compute in promised.devices
                 )
                 self.take(holder)
-                self.give(holder, given._replace(devices=changed), Phase.PROMISED)
+                self.give(holder, promised._replace(devices=changed), Phase.PROMISED)
         if self.can_keep(slot):
             return True
         self.undo(mark)

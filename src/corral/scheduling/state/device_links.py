@@ -23,7 +23,7 @@ class Links:
         self._scores = [[0] * devices for _ in range(devices)]
         for one, other, score in links:
             self._scores[one][other] = self._scores[other][one] = score
-        self._known: dict[tuple[tuple[int, ...], tuple[int, ...], int], tuple[int, ...]] = {}
+        self._cache: dict[tuple[tuple[int, ...], tuple[int, ...], int], tuple[int, ...]] = {}
 
     def best_of(self, ranks: Mapping[int, tuple[int, int]], count: int) -> list[int]:
         """The `count` devices of best rank; among those of one rank, links decide."""
@@ -35,9 +35,9 @@ class Links:
     def choose(self, fixed: Iterable[int], among: Iterable[int], count: int) -> tuple[int, ...]:
         """The `fixed` devices and as many of the others as make `count`, in the node's order."""
         key = tuple(sorted(fixed)), tuple(sorted(among)), count
-        found = self._known.get(key)
+        found = self._cache.get(key)
         if found is None:
-            found = self._known[key] = self._choose(*key)
+            found = self._cache[key] = self._choose(*key)
         return found
 
     def _choose(self, fixed: tuple[int, ...], among: tuple[int, ...], count: int) -> tuple[int, ...]:

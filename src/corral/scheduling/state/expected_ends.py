@@ -62,8 +62,8 @@ class ExpectedEnds:
             if few:
                 self._remove(work)
         if not few:
-            asked = set(works)
-            self._line = [end for end in self._line if end[2] not in asked]
+            pending = set(works)
+            self._line = [end for end in self._line if end[2] not in pending]
         for work in works:
             self._of.pop(work, None)
             expected = expected_end(work, now)

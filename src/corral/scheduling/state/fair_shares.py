@@ -15,10 +15,10 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
-    """A queue as division sees it; `asked` is what it holds plus what it waits for."""
+    """A queue as division sees it; `demand` is what it holds plus what it waits for."""
 
     name: str
-    asked: int
+    demand: int
     guarantee: int
     limit: int = INFINITE
     weight: int = 1
@@ -29,7 +29,7 @@ class Claimant:
 
     @property
     def wanted(self) -> int:
-        return min(self.limit, self.asked)
+        return min(self.limit, self.demand)
 
 
 def divide(total: int, claimants: Sequence[Claimant], *, unit: int = 1, history_milli: int = 0) -> list[int]:
@@ -49,9 +49,9 @@ def divide(total: int, claimants: Sequence[Claimant], *, unit: int = 1, history_
     for _, bucket in groupby(hungry, key=lambda index: claimants[index].priority):
         surplus = _divide_bucket(surplus, claimants, list(bucket), shares, unit, history_milli, in_line)
     for index in in_line:
-        taken = min(surplus, claimants[index].wanted - shares[index])
-        shares[index] += taken
-        surplus -= taken
+        share = min(surplus, claimants[index].wanted - shares[index])
+        shares[index] += share
+        surplus -= share
     return shares
 
 
@@ -80,18 +80,18 @@ def _divide_bucket(
             break
         remainders: dict[int, int] = {}
         satisfied = False
-        given = 0
+        total = 0
         for index, strength in zip(hungry, strengths, strict=True):
             missing = claimants[index].wanted - shares[index]
             if missing * whole <= surplus * strength:
-                taken, satisfied = missing, True
+                share, satisfied = missing, True
             else:
-                taken = surplus * strength // (whole * unit) * unit
+                share = surplus * strength // (whole * unit) * unit
                 # Of the offer, in parts of `whole`: only compared, never given.
-                remainders[index] = surplus * strength - taken * whole
-            shares[index] += taken
-            given += taken
-        surplus -= given
+                remainders[index] = surplus * strength - share * whole
+            shares[index] += share
+            total += share
+        surplus -= total
         hungry = [index for index in hungry if index in remainders]
         if not satisfied:
             return _give_leftovers(surplus, claimants, remainders, shares, unit, in_line)
@@ -123,7 +123,7 @@ def _give_leftovers(
         if surplus < unit:
             in_line.append(index)
             continue
-        taken = min(unit, claimants[index].wanted - shares[index])
-        shares[index] += taken
-        surplus -= taken
+        share = min(unit, claimants[index].wanted - shares[index])
+        shares[index] += share
+        surplus -= share
     return surplus

@@ -38,7 +38,7 @@ class Guard(ABC):
         return leaves is None or leaves > self.at
 
     @abstractmethod
-    def reason(self, found: int, asked: int) -> Reason:
+    def reason(self, found: int, requested: int) -> Reason:
         """Why work that it keeps away waits."""
 
     def touches(self, chunk: Chunk) -> bool:
@@ -60,7 +60,7 @@ class Guard(ABC):
 
 
 @dataclass(slots=True, eq=False)
-class Reserved(Guard):
+class ReservationGuard(Guard):
     """What is kept for a workload that waits: the places of its next chunk."""
 
     chunk: Chunk
@@ -74,12 +74,12 @@ class Reserved(Guard):
         """Whether it still needs what is kept: it may have got another place by taking one."""
         return all(slot.pending for slot in self.chunk.slots)
 
-    def reason(self, found: int, asked: int) -> Reason:
-        return Reason(ReasonKind.RESERVED, found, asked, kept_for=self.chunk.work.name, at=self.at)
+    def reason(self, found: int, requested: int) -> Reason:
+        return Reason(ReasonKind.RESERVED, found, requested, kept_for=self.chunk.work.name, at=self.at)
 
 
 @dataclass(slots=True, eq=False)
-class Held(Guard):
+class HoldGuard(Guard):
     """What a hold keeps for a queue or a workload inside its window, or for nobody."""
 
     hold: Hold
@@ -96,9 +96,9 @@ class Held(Guard):
         leaves = promised_end(work, now, again=again)
         return leaves is None or leaves > self.at
 
-    def reason(self, found: int, asked: int) -> Reason:
+    def reason(self, found: int, requested: int) -> Reason:
         keeper = self.hold.workload or self.hold.queue
-        return Reason(ReasonKind.HELD, found, asked, kept_for=keeper, hold=self.hold.name, at=self.at)
+        return Reason(ReasonKind.HELD, found, requested, kept_for=keeper, hold=self.hold.name, at=self.at)
 
 
 def owns(hold: Hold, owner: QueueState | None, work: WorkState) -> bool:

@@ -33,9 +33,9 @@ class DeviceState:
         self.promised_mib = self.promised_compute = 0
 
     def fits_later(self, mib: int, compute: int) -> bool:
-        held = self.mib - self.leaving_mib + self.promised_mib
+        later_mib = self.mib - self.leaving_mib + self.promised_mib
         return (
-            held + mib <= self.memory_mib
+            later_mib + mib <= self.memory_mib
             and self.compute - self.leaving_compute + self.promised_compute + compute <= 100
         )
 
@@ -50,8 +50,8 @@ class DeviceState:
     def free_slices(self, *, later: bool) -> int:
         """The bits of the MIG memory slices that no instance has, nor is promised."""
         assert self.grid is not None
-        held = self.slices & ~self.leaving_slices if later else self.slices
-        return self.grid.full & ~(held | self.promised_slices)
+        used = self.slices & ~self.leaving_slices if later else self.slices
+        return self.grid.full & ~(used | self.promised_slices)
 
 
 class NodeState:

@@ -18,7 +18,6 @@ class QueueState:
     __slots__ = (
         "allocatable",
         "allocated",
-        "asked",
         "children",
         "created",
         "divided",
@@ -39,6 +38,7 @@ class QueueState:
         "reclaim_min_runtime",
         "sizes",
         "stamp",
+        "waiting_demand",
     )
 
     def __init__(self, queue: Queue, pool: str, parent: "QueueState | None") -> None:
@@ -48,7 +48,7 @@ class QueueState:
         self.path: tuple[QueueState, ...] = (self,) if parent is None else (self, *parent.path)
         self.allocated = [0, 0, 0]
         self.pinned = [0, 0, 0]  # the part of `allocated` that is not preemptible
-        self.asked = [0, 0, 0]
+        self.waiting_demand = [0, 0, 0]
         self.fair = [0, 0, 0]
         self.allocatable = [0, 0, 0]
         self.sizes = (0, 0, 0)  # what it may have of what is divided
@@ -117,12 +117,12 @@ class QueueTree:
 
     def change(self, queues: Iterable[Queue]) -> bool:
         """Takes over other numbers for the same queues; False, and nothing done, if the tree differs."""
-        given = {queue.name: queue for queue in queues}
+        by_name = {queue.name: queue for queue in queues}
         shape = {name: queue.parent and queue.parent.name for name, queue in self.by_name.items()}
-        if shape != {name: queue.parent for name, queue in given.items()}:
+        if shape != {name: queue.parent for name, queue in by_name.items()}:
             return False
         for name, queue in self.by_name.items():
-            queue.read(given[name], self._pool)
+            queue.read(by_name[name], self._pool)
         self.fixed = self._outermost_fixed()
         return True
 
@@ -185,7 +185,7 @@ class QueueTree:
         return kept
 
     def divide(self, total: Amount, unit_gpu_milli: int, history_milli: int) -> None:
-        """Sets fair and allocatable shares from what is allocated and `asked`, top down."""
+        """Sets fair and allocatable shares from what is allocated and `waiting_demand`, top down."""
         self.total = total
         self._divide_siblings(self.roots, list(total), unit_gpu_milli, history_milli)
 
@@ -225,7 +225,7 @@ def _claimant(queue: QueueState, kind: int) -> Claimant:
     quota = queue.quotas[kind]
     return Claimant(
         name=queue.name,
-        asked=queue.allocated[kind] + queue.asked[kind],
+        demand=queue.allocated[kind] + queue.waiting_demand[kind],
         guarantee=queue.guarantee[kind],
         limit=queue.limit[kind],
         weight=quota.weight,

@@ -66,36 +66,36 @@ class GroupState:
                 return more
         return []
 
-    def surplus(self, taken: set[Slot]) -> list[Slot]:
-        """The last replica above a minimum, else the last group above it; without those `taken`."""
+    def surplus(self, released: set[Slot]) -> list[Slot]:
+        """The last replica above a minimum, else the last group above it; without those `released`."""
         if not self.groups:
-            held = [slot for slot in self.slots if slot.active and slot not in taken]
-            above = len(held) + self.present > self.minimum
-            return held[-1:] if above and self.preemptible else []
-        begun = [group for group in self.groups if group.holds(taken)]
-        if more := surplus_of(begun, taken):
+            active = [slot for slot in self.slots if slot.active and slot not in released]
+            above = len(active) + self.present > self.minimum
+            return active[-1:] if above and self.preemptible else []
+        begun = [group for group in self.groups if group.holds(released)]
+        if more := surplus_of(begun, released):
             return more
-        if sum(group.complete(taken) for group in begun) > self.minimum:
+        if sum(group.complete(released) for group in begun) > self.minimum:
             for group in reversed(begun):
                 if group.all_preemptible():
-                    return [slot for leaf in group.leaves() for slot in leaf.slots if is_held(slot, taken)]
+                    return [slot for leaf in group.leaves() for slot in leaf.slots if stays(slot, released)]
         return []
 
-    def filled(self, taken: set[Slot]) -> int:
+    def filled(self, released: set[Slot]) -> int:
         """How far it is above its minimum: what it has, in parts of the minimum."""
         if self.groups:
-            has = sum(group.complete(taken) for group in self.groups)
+            has = sum(group.complete(released) for group in self.groups)
         else:
-            has = sum(is_held(slot, taken) for slot in self.slots) + self.present
+            has = sum(stays(slot, released) for slot in self.slots) + self.present
         return (has << _PARTS) // max(1, self.minimum)
 
-    def holds(self, taken: set[Slot]) -> bool:
-        return any(is_held(slot, taken) for leaf in self.leaves() for slot in leaf.slots)
+    def holds(self, released: set[Slot]) -> bool:
+        return any(stays(slot, released) for leaf in self.leaves() for slot in leaf.slots)
 
-    def complete(self, taken: set[Slot]) -> bool:
+    def complete(self, released: set[Slot]) -> bool:
         if self.groups:
-            return sum(group.complete(taken) for group in self.groups) >= self.minimum
-        return sum(is_held(slot, taken) for slot in self.slots) + self.present >= self.minimum
+            return sum(group.complete(released) for group in self.groups) >= self.minimum
+        return sum(stays(slot, released) for slot in self.slots) + self.present >= self.minimum
 
     def all_preemptible(self) -> bool:
         return all(leaf.preemptible for leaf in self.leaves())
@@ -108,10 +108,10 @@ def in_need(groups: list[GroupState]) -> list[GroupState]:
     return sorted(groups, key=lambda group: group.filled(set()) if group.satisfied else -1)
 
 
-def surplus_of(groups: list[GroupState], taken: set[Slot]) -> list[Slot]:
+def surplus_of(groups: list[GroupState], released: set[Slot]) -> list[Slot]:
     """What goes first of several groups: of the fullest, and the last of these."""
-    ordered = groups if len(groups) == 1 else sorted(groups, key=lambda group: group.filled(taken))
-    return next((more for group in reversed(ordered) if (more := group.surplus(taken))), [])
+    ordered = groups if len(groups) == 1 else sorted(groups, key=lambda group: group.filled(released))
+    return next((more for group in reversed(ordered) if (more := group.surplus(released))), [])
 
 
 class Bond:
@@ -146,5 +146,5 @@ class Bond:
         return next((found for bond in self.below if (found := bond.required()) is not None), None)
 
 
-def is_held(slot: Slot, taken: set[Slot]) -> bool:
-    return slot.active and slot not in taken
+def stays(slot: Slot, released: set[Slot]) -> bool:
+    return slot.active and slot not in released

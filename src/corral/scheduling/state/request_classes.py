@@ -67,8 +67,8 @@ class RequestClass:
 
     def charged(self, gpu_milli: int) -> Amount:
         """What a replica is charged where its devices come to so many milli-GPU: mostly what it asked for."""
-        asked = self.amount
-        return asked if asked[0] == gpu_milli else Amount(gpu_milli, asked[1], asked[2])
+        amount = self.amount
+        return amount if amount[0] == gpu_milli else Amount(gpu_milli, amount[1], amount[2])
 
     def charge(self, device_memory_mib: int) -> int:
         """Milli-GPU of one slice, or whole device, on a device of this size."""

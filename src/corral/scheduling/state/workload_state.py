@@ -6,7 +6,7 @@ from corral.core.resources import NOTHING, Amount
 from corral.core.workloads import ReplicaGroup, Workload
 from corral.scheduling.state.affinity_counts import AffinityCounts
 from corral.scheduling.state.queue_tree import QueueState
-from corral.scheduling.state.replica_groups import Bond, GroupState, in_need, is_held, surplus_of
+from corral.scheduling.state.replica_groups import Bond, GroupState, in_need, stays, surplus_of
 from corral.scheduling.state.slots import Slot
 
 
@@ -110,10 +110,10 @@ class WorkState:
 
         return all(reached(group) for group in self.groups)
 
-    def held(self, taken: set[Slot]) -> Amount:
-        """What it is charged for, without the slots `taken`."""
+    def charge_without(self, released: set[Slot]) -> Amount:
+        """What it is charged for, without the slots `released`."""
         return total_of(
-            [slot.spot.amount for slot in self.slots if slot.spot is not None and slot not in taken]
+            [slot.spot.amount for slot in self.slots if slot.spot is not None and slot not in released]
         )
 
     def has_surplus(self) -> bool:
@@ -121,19 +121,19 @@ class WorkState:
         chunk = self.victim_chunk(set())
         return chunk is not None and len(chunk.slots) < sum(leaf.active for leaf in self.leaves)
 
-    def victim_chunk(self, taken: set[Slot]) -> "Chunk | None":
+    def victim_chunk(self, released: set[Slot]) -> "Chunk | None":
         """The last replica above the minimum, else the whole gang if all of it is preemptible.
 
         Of a workload whose members restart together, always the whole: what is taken begins again.
         """
         if len(self.slots) == 1 and len(self.leaves) == 1:
             (slot,) = self.slots
-            return Chunk(self, [slot]) if self.preemptible and is_held(slot, taken) else None
-        if not self.workload.restart_together and (above := surplus_of(self.groups, taken)):
+            return Chunk(self, [slot]) if self.preemptible and stays(slot, released) else None
+        if not self.workload.restart_together and (above := surplus_of(self.groups, released)):
             return Chunk(self, above)
         if not self.preemptible:
             return None
-        slots = [slot for slot in self.slots if is_held(slot, taken)]
+        slots = [slot for slot in self.slots if stays(slot, released)]
         return Chunk(self, slots) if slots else None
 
 

@@ -13,7 +13,7 @@ from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.core.workloads import DeviceRequest, Replica, ReplicaGroup, Request, Workload
 from corral.scheduling.cycle.cycle import Cycle
 from corral.scheduling.placing.node_scores import When
-from corral.scheduling.state.guards import Held, need_of
+from corral.scheduling.state.guards import HoldGuard, need_of
 from corral.scheduling.state.node_state import DeviceState, Shield
 from corral.scheduling.state.queue_tree import QueueState
 from corral.scheduling.state.slots import Slot, Spot
@@ -33,7 +33,9 @@ def guard_holds(cycle: Cycle, holds: Iterable[Hold]) -> None:
         if hold.pool == cycle.pool.name:
             cycle.guards.append(_somewhere(cycle, hold, owner))
         elif needs := list(_named(cycle, hold)):
-            cycle.guards.append(Held(hold.starts_at, needs, _used_by_owner(cycle, hold, owner), hold, owner))
+            cycle.guards.append(
+                HoldGuard(hold.starts_at, needs, _used_by_owner(cycle, hold, owner), hold, owner)
+            )
 
 
 def _named(cycle: Cycle, hold: Hold) -> Iterator[Shield]:
@@ -98,15 +100,15 @@ def _holding(
                 yield from workload_index.holding(leaf)
 
 
-def _somewhere(cycle: Cycle, hold: Hold, owner: QueueState | None) -> Held:
+def _somewhere(cycle: Cycle, hold: Hold, owner: QueueState | None) -> HoldGuard:
     """So many devices that the owner does not have yet, where they will be free when the window opens."""
-    held = sum(
+    owned_devices = sum(
         slot.spot.amount.gpu_milli // WHOLE_DEVICE_MILLI
         for work in _holding(cycle, hold, owner)
         for slot in work.slots
         if slot.spot is not None
     )
-    chunk = _stand_in(cycle, hold, max(0, hold.devices - held))
+    chunk = _stand_in(cycle, hold, max(0, hold.devices - owned_devices))
     ends = [end for end in ends_of(cycle) if end[0] <= hold.starts_at]
     board = cycle.board
     mark = board.mark
@@ -116,7 +118,7 @@ def _somewhere(cycle: Cycle, hold: Hold, owner: QueueState | None) -> Held:
             break
     spots = [slot.new for slot in chunk.slots if slot.new is not None]
     board.undo(mark)
-    return Held(
+    return HoldGuard(
         hold.starts_at,
         [need_of(spot) for spot in spots],
         leaving_by(ends, {spot.node for spot in spots}),

@@ -10,7 +10,7 @@ from corral.scheduling.cycle.cycle import Cycle
 from corral.scheduling.placing.node_scores import When
 from corral.scheduling.state.board import Board
 from corral.scheduling.state.expected_ends import End
-from corral.scheduling.state.guards import Held, Reserved, need_of, owns, shielded
+from corral.scheduling.state.guards import HoldGuard, ReservationGuard, need_of, owns, shielded
 from corral.scheduling.state.queue_tree import KINDS
 from corral.scheduling.state.run_times import expected_end
 from corral.scheduling.state.slots import Phase, Slot, Spot
@@ -39,9 +39,9 @@ def may_reserve(cycle: Cycle) -> bool:
     return len(reservations(cycle)) < most and cycle.reservation_tries < most * _TRIES_EACH
 
 
-def reservations(cycle: Cycle) -> list[Reserved]:
+def reservations(cycle: Cycle) -> list[ReservationGuard]:
     """What this cycle reserved for work that still waits."""
-    return [guard for guard in cycle.guards if isinstance(guard, Reserved) and guard.waiting]
+    return [guard for guard in cycle.guards if isinstance(guard, ReservationGuard) and guard.waiting]
 
 
 def ends_of(cycle: Cycle, without: WorkState | None = None) -> list[End]:
@@ -54,7 +54,9 @@ def ends_of(cycle: Cycle, without: WorkState | None = None) -> list[End]:
     return ends
 
 
-def find_start(cycle: Cycle, chunk: Chunk, ends: list[End], earlier: list[Reserved]) -> Reserved | None:
+def find_start(
+    cycle: Cycle, chunk: Chunk, ends: list[End], earlier: list[ReservationGuard]
+) -> ReservationGuard | None:
     """The first time at which the chunk fits, not before the reservations made `earlier`."""
     board = cycle.board
     mark = board.mark
@@ -66,7 +68,7 @@ def find_start(cycle: Cycle, chunk: Chunk, ends: list[End], earlier: list[Reserv
     spots = {slot: slot.new for slot in chunk.slots if slot.new is not None}
     board.undo(mark)
     before = leaving_by(ends[:count], {spot.node for spot in spots.values()})
-    return Reserved(ends[count - 1][0], list(map(need_of, spots.values())), before, chunk, spots)
+    return ReservationGuard(ends[count - 1][0], list(map(need_of, spots.values())), before, chunk, spots)
 
 
 def leaving_by(ends: list[End], nodes: set[int]) -> list[tuple[Slot, Spot]]:
@@ -79,7 +81,7 @@ def leaving_by(ends: list[End], nodes: set[int]) -> list[tuple[Slot, Spot]]:
     ]
 
 
-def _pass_earlier(board: Board, ends: list[End], earlier: list[Reserved]) -> int:
+def _pass_earlier(board: Board, ends: list[End], earlier: list[ReservationGuard]) -> int:
     """Goes on to the last of the earlier reservations, as if those had started; how many have ended."""
     count = 0
     for guard in earlier:
@@ -135,8 +137,10 @@ def _fits(cycle: Cycle, chunk: Chunk) -> bool:
     if cycle.refusal(chunk) is not None:
         return False
     # Windows are avoided altogether: whether it would be gone by then is not known before its start is.
-    held = [guard for guard in cycle.guards if isinstance(guard, Held) and not _may_use(guard, chunk)]
-    with shielded(cycle.board, held):
+    foreign_holds = [
+        guard for guard in cycle.guards if isinstance(guard, HoldGuard) and not _may_use(guard, chunk)
+    ]
+    with shielded(cycle.board, foreign_holds):
         return cycle.placer.place(chunk, when=When.LATER) == len(chunk.slots)
 
 
@@ -157,7 +161,7 @@ def _too_few(cycle: Cycle, chunk: Chunk, ends: list[End]) -> int:
     return max(0, len(ends) - 1)
 
 
-def _may_use(guard: Held, chunk: Chunk) -> bool:
+def _may_use(guard: HoldGuard, chunk: Chunk) -> bool:
     return owns(guard.hold, guard.owner, chunk.work)
 
 

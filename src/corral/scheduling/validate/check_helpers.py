@@ -16,15 +16,15 @@ def numbered(field: str, items: Iterable[_T]) -> Iterator[tuple[str, _T]]:
 
 
 def unique(field: str, names: Iterable[str], key: str = "name") -> Iterator[FieldError]:
-    seen: dict[str, int] = {}
+    first_index: dict[str, int] = {}
     for index, name in enumerate(names):
-        if name in seen:
+        if name in first_index:
             yield FieldError(
                 f"{field}[{index}].{key}",
-                f"{name!r} is also the {key} of {field}[{seen[name]}].",
+                f"{name!r} is also the {key} of {field}[{first_index[name]}].",
                 f"Give each its own {key}.",
             )
-        seen.setdefault(name, index)
+        first_index.setdefault(name, index)
 
 
 def quantities(place: str, least: int = 0, **numbers: int) -> Iterator[FieldError]:
@@ -38,8 +38,8 @@ def quantities(place: str, least: int = 0, **numbers: int) -> Iterator[FieldErro
 
 
 def named_once(field: str, names: Iterable[str]) -> Iterator[FieldError]:
-    seen: set[str] = set()
+    earlier: set[str] = set()
     for index, name in enumerate(names):
-        if name in seen:
+        if name in earlier:
             yield FieldError(f"{field}[{index}]", f"{name!r} is named twice.", "Name each once.")
-        seen.add(name)
+        earlier.add(name)

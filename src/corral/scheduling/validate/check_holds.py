@@ -28,12 +28,12 @@ def check_holds(snapshot: Snapshot, devices_of_pool: dict[str, int]) -> Iterator
         if hold.queue is not None and hold.workload is not None:
             yield FieldError(place, "It is for a queue and for a workload.", "Name one of the two.")
         yield from _what(place, hold, devices_of_pool)
-        for at, held in numbered(f"{place}.places", hold.places):
-            node = nodes.get(held.node)
+        for at, reserved in numbered(f"{place}.places", hold.places):
+            node = nodes.get(reserved.node)
             if node is None:
-                yield FieldError(f"{at}.node", f"There is no node {held.node!r}.", "Name a node.")
+                yield FieldError(f"{at}.node", f"There is no node {reserved.node!r}.", "Name a node.")
             else:
-                yield from _place(at, held, node, MigChecker(snapshot))
+                yield from _place(at, reserved, node, MigChecker(snapshot))
 
 
 def _what(place: str, hold: Hold, devices_of_pool: dict[str, int]) -> Iterator[FieldError]:
@@ -54,19 +54,19 @@ def _what(place: str, hold: Hold, devices_of_pool: dict[str, int]) -> Iterator[F
         )
 
 
-def _place(place: str, held: HeldPlace, node: Node, mig: MigChecker) -> Iterator[FieldError]:
+def _place(place: str, reserved: HeldPlace, node: Node, mig: MigChecker) -> Iterator[FieldError]:
     for name, number, most in (
-        ("cpu_milli", held.cpu_milli, node.cpu_milli),
-        ("memory_mib", held.memory_mib, node.memory_mib),
+        ("cpu_milli", reserved.cpu_milli, node.cpu_milli),
+        ("memory_mib", reserved.memory_mib, node.memory_mib),
     ):
         if not 0 <= number <= most:
             yield FieldError(
                 f"{place}.{name}", f"{number} is not between 0 and the {most} of {node.name!r}.", "Hold less."
             )
-    yield from unique(f"{place}.devices", (use.device for use in held.devices), "device")
-    known: dict[str, Device] = {device.id: device for device in node.devices}
-    for at, use in numbered(f"{place}.devices", held.devices):
-        device = known.get(use.device)
+    yield from unique(f"{place}.devices", (use.device for use in reserved.devices), "device")
+    devices: dict[str, Device] = {device.id: device for device in node.devices}
+    for at, use in numbered(f"{place}.devices", reserved.devices):
+        device = devices.get(use.device)
         if device is None:
             yield FieldError(f"{at}.device", f"{node.name!r} has no device {use.device!r}.", "Name one.")
         elif use.memory_mib is not None and not 1 <= use.memory_mib <= device.memory_mib:

@@ -9,7 +9,7 @@ from corral.scheduling.validate.check_helpers import numbered, quantities
 
 def check_links(place: str, node: Node) -> Iterator[FieldError]:
     devices = {device.id for device in node.devices}
-    seen: set[frozenset[str]] = set()
+    pairs: set[frozenset[str]] = set()
     for at, link in numbered(f"{place}.links", node.links):
         yield from quantities(at, score=link.score)
         for field, name in (("one", link.one), ("other", link.other)):
@@ -18,6 +18,6 @@ def check_links(place: str, node: Node) -> Iterator[FieldError]:
         pair = frozenset((link.one, link.other))
         if len(pair) == 1:
             yield FieldError(f"{at}.other", "A device has no link to itself.", "Name another device.")
-        elif pair in seen:
+        elif pair in pairs:
             yield FieldError(at, "This pair has a link already.", "Name each pair once.")
-        seen.add(pair)
+        pairs.add(pair)

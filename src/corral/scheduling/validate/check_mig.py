@@ -28,15 +28,15 @@ def check_device(place: str, device: Device) -> Iterator[FieldError]:
         yield FieldError(
             f"{place}.instances", "Only mode mig has instances.", "Leave it out, or set the mode."
         )
-    taken = 0
+    occupied = 0
     for at, instance in numbered(f"{place}.instances", device.instances):
         bits = _bits(geometry, instance.profile, instance.start)
         if bits is None:
             yield FieldError(at, *_no_such_place(instance.profile, instance.start))
-        elif bits & taken:
+        elif bits & occupied:
             yield FieldError(f"{at}.start", "It overlaps with another instance.", "Give each its own slices.")
         else:
-            taken |= bits
+            occupied |= bits
 
 
 def _geometry(place: str, geometry: MigGeometry) -> Iterator[FieldError]:
@@ -68,7 +68,7 @@ class MigChecker:
             if device.geometry is not None and device.mode in (DeviceMode.ANY, DeviceMode.MIG)
             for profile in device.geometry.profiles
         }
-        self._taken: dict[tuple[str, str], int] = {}
+        self._occupied: dict[tuple[str, str], int] = {}
 
     def check_request(self, place: str, wanted: DeviceRequest) -> Iterator[FieldError]:
         if wanted.profile is None:
@@ -76,9 +76,9 @@ class MigChecker:
         if (wanted.memory_mib, wanted.fraction_milli, wanted.compute_percent) != (None, None, 0):
             yield FieldError(place, "A profile already says memory and compute.", "Leave the others out.")
         if wanted.profile not in self._offered:
-            known = ", ".join(sorted(self._offered)) or "none is offered"
+            profiles = ", ".join(sorted(self._offered)) or "none is offered"
             yield FieldError(
-                f"{place}.profile", f"No device offers {wanted.profile!r}.", f"Name a profile ({known})."
+                f"{place}.profile", f"No device offers {wanted.profile!r}.", f"Name a profile ({profiles})."
             )
 
     def check_use(
@@ -99,9 +99,9 @@ class MigChecker:
             yield FieldError(place, *_no_such_place(use.profile, use.start))
             return
         key = node, device.id
-        if self._taken.get(key, 0) & bits:
+        if self._occupied.get(key, 0) & bits:
             yield FieldError(f"{place}.start", "Another replica holds these slices.", "Name its own.")
-        self._taken[key] = self._taken.get(key, 0) | bits
+        self._occupied[key] = self._occupied.get(key, 0) | bits
 
 
 def _bits(geometry: MigGeometry, profile: str, start: int) -> int | None:

@@ -35,16 +35,18 @@ def check_mixes(snapshot: Snapshot) -> Iterator[FieldError]:
 
 
 def _counts(place: str, counts: Sequence[ClassCount]) -> Iterator[FieldError]:
-    seen: dict[WorkClass, int] = {}
+    first_index: dict[WorkClass, int] = {}
     for index, each in enumerate(counts):
         at = f"{place}[{index}]"
         if each.count < 1:
             yield FieldError(f"{at}.count", f"{each.count} is below 1.", "Leave the class out.")
-        if each.work in seen:
+        if each.work in first_index:
             yield FieldError(
-                f"{at}.work", f"{place}[{seen[each.work]}] is the same class.", "Count each class once."
+                f"{at}.work",
+                f"{place}[{first_index[each.work]}] is the same class.",
+                "Count each class once.",
             )
-        seen.setdefault(each.work, index)
+        first_index.setdefault(each.work, index)
 
 
 def _learnt(place: str, learnt: Experience, kinds: Sequence[Device]) -> Iterator[FieldError]:

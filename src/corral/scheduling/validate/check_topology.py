@@ -37,15 +37,15 @@ class TopologyChecker:
         if request.required is None and request.preferred is None:
             yield FieldError(place, "No level is asked for.", "Name a required or a preferred level.")
         for pool in workload.pools or self._pools:
-            known = self._pools.get(pool, {}).get(request.topology)
-            if known is None:
+            topology = self._pools.get(pool, {}).get(request.topology)
+            if topology is None:
                 yield FieldError(
                     f"{place}.topology",
                     f"The pool {pool!r} has no topology {request.topology!r}.",
                     "Name a topology of every pool in which it may run.",
                 )
             else:
-                yield from _levels(place, request, known)
+                yield from _levels(place, request, topology)
 
     def check_affinity(self, place: str, request: Request, workload: Workload) -> Iterator[FieldError]:
         """Levels that are there in every pool of the workload; that of single nodes always is."""
@@ -57,18 +57,18 @@ class TopologyChecker:
             if affinity.level == NODE_LEVEL:
                 continue
             for pool in workload.pools or self._pools:
-                known = self._pools.get(pool, {}).get(affinity.topology or "")
-                if known is None:
+                topology = self._pools.get(pool, {}).get(affinity.topology or "")
+                if topology is None:
                     yield FieldError(
                         f"{at}.topology",
                         f"The pool {pool!r} has no topology {affinity.topology!r}.",
                         "Name a topology of every pool in which it may run.",
                     )
-                elif affinity.level not in known.levels:
-                    remedy = f"Use one of {', '.join((*known.levels, NODE_LEVEL))}."
+                elif affinity.level not in topology.levels:
+                    remedy = f"Use one of {', '.join((*topology.levels, NODE_LEVEL))}."
                     yield FieldError(
                         f"{at}.level",
-                        f"{known.name!r} has no level {affinity.level!r}.",
+                        f"{topology.name!r} has no level {affinity.level!r}.",
                         remedy,
                     )
 

@@ -111,8 +111,8 @@ def write_value(value: object) -> bytes:
 
 def read_value(text: bytes, form: type[T]) -> T:
     """A value from its JSON form; only for what Corral itself wrote."""
-    known: Any = form
-    return _adapter(known).validate_json(text)  # type: ignore[no-any-return]
+    any_form: Any = form
+    return _adapter(any_form).validate_json(text)  # type: ignore[no-any-return]
 
 
 _NOUNS: tuple[type, ...] = (

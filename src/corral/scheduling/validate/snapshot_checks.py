@@ -76,9 +76,9 @@ def _nodes(snapshot: Snapshot) -> Iterator[FieldError]:
         yield from check_links(place, node)
         found = pools_of(node, snapshot.pools)
         if len(found) != 1:
-            said = f"in the pools {', '.join(found)}" if found else "in no pool"
+            where = f"in the pools {', '.join(found)}" if found else "in no pool"
             yield FieldError(
-                f"{place}.labels", f"The node is {said}.", "Give it the labels of exactly one pool."
+                f"{place}.labels", f"The node is {where}.", "Give it the labels of exactly one pool."
             )
 
 
@@ -106,12 +106,12 @@ def _queues(snapshot: Snapshot) -> Iterator[FieldError]:
 
 
 def _is_in_cycle(queue: Queue, by_name: dict[str, Queue]) -> bool:
-    seen = set()
+    visited = set()
     above = queue.parent
-    while above is not None and above in by_name and above not in seen:
+    while above is not None and above in by_name and above not in visited:
         if above == queue.name:
             return True
-        seen.add(above)
+        visited.add(above)
         above = by_name[above].parent
     return False
 
@@ -266,8 +266,8 @@ class _WorkloadChecker:
 
 
 def _run_times(place: str, **seconds: int | None) -> Iterator[FieldError]:
-    known = {name: value for name, value in seconds.items() if value is not None}
-    yield from quantities(place, least=1, **known)
+    times = {name: value for name, value in seconds.items() if value is not None}
+    yield from quantities(place, least=1, **times)
 
 
 def _growing(place: str, numbers: tuple[int, ...]) -> Iterator[FieldError]:
