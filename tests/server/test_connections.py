@@ -15,7 +15,7 @@ import pytest
 from corral.server.connections import RESERVED, ConnectionSlots, Limits
 from tests.live import LiveCorral, running_corral
 from tests.server.authority import Authority
-from tests.server.test_tls import corral_up
+
 
 CONNECTIONS = 64
 SECONDS = 2
@@ -250,7 +250,7 @@ def test_a_tls_handshake_that_does_not_come_is_not_waited_for(tmp_path: Path) ->
     pair = authority.issue("127.0.0.1")
     flags = ["--tls-certificate", str(pair.certificate), "--tls-key", str(pair.key)]
     limits = ["--header-seconds", str(SECONDS), "--connections", str(CONNECTIONS)]
-    with corral_up(tmp_path, *flags, *limits) as live:
+    with running_corral(tmp_path, *flags, *limits) as live:
         silent = [connect(live) for _ in range(2 * CONNECTIONS)]
         try:
             trusted = ssl.create_default_context(cafile=authority.ca_file)
