@@ -16,7 +16,6 @@ from corral.server.connections import RESERVED, ConnectionSlots, Limits
 from tests.live import LiveCorral, running_corral
 from tests.server.authority import Authority
 
-
 CONNECTIONS = 64
 SECONDS = 2
 LIMITS = {
