@@ -29,10 +29,12 @@ class SimulatedEngine(World):
         return self._inventory
 
     async def observe(self, after: Cursor | None = None) -> Observation:
-        told = self._dropped + len(self._changes)
-        cursor = Cursor(self._epoch, told)
-        known = after is not None and after.epoch == self._epoch and self._dropped <= after.sequence <= told
-        if after is None or not known:
+        newest = self._dropped + len(self._changes)
+        cursor = Cursor(self._epoch, newest)
+        is_current = (
+            after is not None and after.epoch == self._epoch and self._dropped <= after.sequence <= newest
+        )
+        if after is None or not is_current:
             runs = [self._run(live) for live in self._live.values()]
             return Observation(cursor, True, (*runs, *self._ended.values()))
         del self._changes[: after.sequence - self._dropped]
@@ -65,7 +67,7 @@ class SimulatedEngine(World):
         for name in runs:
             if (ended := self._ended.pop(name, None)) is not None:
                 self._forgotten[name] = ended
-                self._said.pop(name, None)
+                self._messages.pop(name, None)
 
     async def forget_person(self, owner: str) -> None:
         """Nothing is kept for people."""
@@ -118,9 +120,9 @@ class SimulatedEngine(World):
     async def messages(
         self, after: Mapping[str, int], limit: int = 1000, runs: Collection[str] | None = None
     ) -> tuple[Message, ...]:
-        names = self._said if runs is None else runs
-        told = [message for name in names for message in self._said.get(name, ())]
-        return tuple(message for message in told if message.number > after.get(message.run, 0))[:limit]
+        names = self._messages if runs is None else runs
+        messages = [message for name in names for message in self._messages.get(name, ())]
+        return tuple(message for message in messages if message.number > after.get(message.run, 0))[:limit]
 
     async def execute(
         self,

@@ -124,7 +124,7 @@ class World:
         self._dropped = 0  # changes that were confirmed and are no longer kept
         self._events: list[tuple[int, int, _Event, str]] = []
         self._event_count = 0
-        self._said: dict[str, list[Message]] = {}
+        self._messages: dict[str, list[Message]] = {}
         self._waiting: set[asyncio.Event] = set()
         if faults.node_lost_every_seconds:
             for name in sorted(self._nodes):
@@ -162,8 +162,8 @@ class World:
 
     def say(self, run: str, kind: MessageKind, body: Mapping[str, object] | None = None) -> None:
         """The run says something through its socket."""
-        said = self._said.setdefault(run, [])
-        said.append(Message(run, len(said) + 1, kind, self.now, dict(body or {})))
+        messages = self._messages.setdefault(run, [])
+        messages.append(Message(run, len(messages) + 1, kind, self.now, dict(body or {})))
         if kind is MessageKind.DONE:
             self._live[run].done = True
 
@@ -283,8 +283,8 @@ class World:
         if not start.devices:
             return {}
         whole = [self._memory[start.node, use.device] for use in start.devices]
-        given = [use.memory_mib for use in start.devices]
-        memory = sum(all_of_it if mib is None else mib for mib, all_of_it in zip(given, whole, strict=True))
+        sizes = [use.memory_mib for use in start.devices]
+        memory = sum(all_of_it if mib is None else mib for mib, all_of_it in zip(sizes, whole, strict=True))
         return {"gpu_memory_mib": memory, "gpu_busy_percent": 0}
 
     def _end(self, live: _Live, ending: Ending, detail: str = "") -> None:

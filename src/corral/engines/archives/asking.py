@@ -37,11 +37,11 @@ def _ask(archive: Archive, limits: Limits, *, target: int | None, uid: int) -> C
         "parent": os.getpid(),
     }
     sources = Path(corral.__file__).parents[1]
-    with archive.path.open("rb") as file, tempfile.TemporaryFile() as told:
+    with archive.path.open("rb") as file, tempfile.TemporaryFile() as answer_file:
         process = subprocess.Popen(  # noqa: S603
             [sys.executable, "-I", "-S", str(child.__file__), str(sources), json.dumps(request)],
             stdin=file,
-            stdout=told,
+            stdout=answer_file,
             env={"LC_ALL": "C.UTF-8"},  # our own environment may hold secrets
             pass_fds=() if target is None else (target,),
             start_new_session=True,
@@ -53,8 +53,8 @@ def _ask(archive: Archive, limits: Limits, *, target: int | None, uid: int) -> C
         finally:
             process.kill()
             process.wait()
-        told.seek(0)
-        return _understood(told.read(_MOST_ANSWER_BYTES), limits)
+        answer_file.seek(0)
+        return _understood(answer_file.read(_MOST_ANSWER_BYTES), limits)
 
 
 def _understood(told: bytes, limits: Limits) -> Contents:

@@ -62,8 +62,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     sys.path.append(sys.argv[1])
     os.umask(0o022)
-    told = json.dumps(answer(json.loads(sys.argv[2])))
-    sys.stdout.write(told)
+    text = json.dumps(answer(json.loads(sys.argv[2])))
+    sys.stdout.write(text)
     sys.stdout.flush()
 
 

@@ -21,7 +21,7 @@ class Stream:
         self._pending = False  # whether the decompressor has more to give before it needs more
         self._buffer = b""
         self._at = 0
-        self._given = 0
+        self._bytes_read = 0
         packed = os.fstat(file.fileno()).st_size
         self._most = limits.unpacked_bytes + limits.entries * _HEADERS_BYTES
         if self._inflate is not None:
@@ -44,8 +44,8 @@ class Stream:
         """At least one byte and up to `most`; nothing at the end."""
         if self._at == len(self._buffer):
             self._buffer, self._at = self._next(), 0
-            self._given += len(self._buffer)
-            if self._given > self._most:
+            self._bytes_read += len(self._buffer)
+            if self._bytes_read > self._most:
                 raise self._too_much()
         part = self._buffer[self._at : self._at + most]
         self._at += len(part)

@@ -217,8 +217,8 @@ class LocalEngine:
                 live[run] = usage_sampler.Live(attempt.group(index), attempt.spec, index, attempt.directory)
             elif (recorded := self._log.get(run)) is not None:
                 ended[run] = recorded.usage or Counters()
-        held = self._registry.allocated_mib(context.host.hardware)
-        usage, went = await asyncio.to_thread(usage_sampler.everything, context, ended, live, held)
+        allocated_mib = self._registry.allocated_mib(context.host.hardware)
+        usage, went = await asyncio.to_thread(usage_sampler.everything, context, ended, live, allocated_mib)
         self._registry.note(Step.MEASURE, went)
         return usage
 
@@ -239,23 +239,23 @@ class LocalEngine:
 
     async def execute(self, run: str, command: Sequence[str], terminal: Terminal | None = None) -> Session:
         await self._open()
-        with ExitStack() as held:
-            held.enter_context(self._session_limits.sessions.taken(self._registry.owner(run)))
+        with ExitStack() as stack:
+            stack.enter_context(self._session_limits.sessions.taken(self._registry.owner(run)))
             size = None if terminal is None else terminal._asdict()
             place = self._registry.live(run)
             descriptors = await commands.open_session(
                 run, place, "execute", command=list(command), terminal=size
             )
-            return LocalSession(descriptors, held.pop_all().close)
+            return LocalSession(descriptors, stack.pop_all().close)
 
     async def dial(self, run: str, port: int) -> socket.socket:
         await self._open()
-        with ExitStack() as held:
-            held.enter_context(self._session_limits.dials.taken(self._registry.owner(run)))
+        with ExitStack() as stack:
+            stack.enter_context(self._session_limits.dials.taken(self._registry.owner(run)))
             place = self._registry.live(run)
             descriptors = await commands.open_session(run, place, "dial", port=port)
             assert place is not None
-            return place[0].dials.add(descriptors[0], held.pop_all().close)
+            return place[0].dials.add(descriptors[0], stack.pop_all().close)
 
     # How it works
 

@@ -256,11 +256,11 @@ def _device(value: Any, index: int, field: str) -> Device:
 def _links(value: Any, devices: Sequence[Device], field: str) -> tuple[DeviceLink, ...]:
     if value == "nvlink":
         return _nvlink(devices)
-    known = {device.id for device in devices}
+    device_ids = {device.id for device in devices}
     links = []
     for index, one in enumerate(value if isinstance(value, list) else [None]):
         match one:
-            case {"one": str(a), "other": str(b), "score": int(score)} if {a, b} <= known and a != b:
+            case {"one": str(a), "other": str(b), "score": int(score)} if {a, b} <= device_ids and a != b:
                 links.append(DeviceLink(a, b, min(max(score, 0), 1000)))
             case _:
                 _refuse(

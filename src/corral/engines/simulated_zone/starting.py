@@ -18,19 +18,19 @@ NO_SIMULATION = (
 
 def start(transaction: Transaction, zone_id: str, fleet: Fleet, starts: Sequence[Start], at: int) -> None:
     """Attempt by attempt, in order: of two that want the same device the first has it."""
-    taken = rows.names_in_use(transaction, zone_id, (one.run for one in starts))
+    names_in_use = rows.names_in_use(transaction, zone_id, (one.run for one in starts))
     groups: dict[tuple[str, int], dict[str, Start]] = {}
     for one in starts:
-        if one.run not in taken:
+        if one.run not in names_in_use:
             groups.setdefault((one.workload, one.attempt), {})[one.run] = one
     nodes = {one.node for group in groups.values() for one in group.values()}
     if not nodes:
         return
-    held = world.held_mib(rows.on_nodes(transaction, zone_id, nodes, at), at)
+    used_mib = world.held_mib(rows.on_nodes(transaction, zone_id, nodes, at), at)
     states = rows.node_states(transaction, zone_id, nodes)
     begun: list[RunRow] = []
     for (workload, attempt), group in groups.items():
-        because = find_refusal(list(group.values()), fleet, states, held)
+        because = find_refusal(list(group.values()), fleet, states, used_mib)
         if because is not None:
             fresh = [world.refused(one, at, because) for one in group.values()]
         else:
@@ -38,7 +38,7 @@ def start(transaction: Transaction, zone_id: str, fleet: Fleet, starts: Sequence
             done = rows.carried_us(transaction, zone_id, workload, attempt) if resumes else {}
             fresh = [_begin(one, at, fleet, states, done) for one in group.values()]
         for key, mib in world.held_mib(fresh, at).items():
-            held[key] = held.get(key, 0) + mib
+            used_mib[key] = used_mib.get(key, 0) + mib
         begun += fresh
     rows.add(transaction, zone_id, begun)
 

@@ -228,14 +228,14 @@ def _devices(
 ) -> list[tuple[str, int, int]]:
     devices: list[tuple[str, int, int]] = []
     for use in start.devices:
-        held = device_mib[use.device] if use.memory_mib is None else use.memory_mib
-        devices.append(HeldDevice(use.device, held, _up_to(held, wanted_mib)))
+        memory_mib = device_mib[use.device] if use.memory_mib is None else use.memory_mib
+        devices.append(HeldDevice(use.device, memory_mib, _up_to(memory_mib, wanted_mib)))
     return devices
 
 
-def _up_to(given: int, wanted: int | None) -> int:
+def _up_to(most: int, wanted: int | None) -> int:
     """As a limit would: nobody uses more than it was given."""
-    return given if wanted is None else min(given, wanted)
+    return most if wanted is None else min(most, wanted)
 
 
 # What runs hold and use
@@ -243,12 +243,12 @@ def _up_to(given: int, wanted: int | None) -> int:
 
 def held_mib(rows: Iterable[RunRow], at: int) -> dict[tuple[str, str], int]:
     """MiB of each device of each node that is not free: until the run that holds it has ended."""
-    held: dict[tuple[str, str], int] = {}
+    used: dict[tuple[str, str], int] = {}
     for row in rows:
         if row.ends_at > at:
             for device, mib, _ in row.devices:
-                held[row.node, device] = held.get((row.node, device), 0) + mib
-    return held
+                used[row.node, device] = used.get((row.node, device), 0) + mib
+    return used
 
 
 def cpu_us(row: RunRow, at: int) -> int:

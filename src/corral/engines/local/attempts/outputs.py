@@ -74,14 +74,14 @@ def read_fairly(
             if not most:
                 break
             try:
-                said = read_messages(directory_of(name), run, index, heard.get(run, 0), most)
+                messages = read_messages(directory_of(name), run, index, heard.get(run, 0), most)
                 went.setdefault(name, None)
             except (OSError, ValueError, KeyError, TypeError) as error:
                 went[name] = in_words(error, with_names=True)
                 continue
-            found += said
-            if len(said) == most:
-                heard[run] = said[-1].number
+            found += messages
+            if len(messages) == most:
+                heard[run] = messages[-1].number
                 going_on.append((run, name, index))
         talking = going_on
     return tuple(found), went

@@ -61,22 +61,22 @@ def everything(
     return Usage(time.time_ns() // 1000, counters, nodes, devices), went
 
 
-def _use_of_held(held: Held, devices: Mapping[str, DeviceUsage]) -> dict[str, int | None]:
+def _use_of_held(slices: Held, devices: Mapping[str, DeviceUsage]) -> dict[str, int | None]:
     """What a run uses of its devices: all of one that it has alone; of a slice, what it was given.
 
     Nobody tells the users of a shared device apart, so nothing is known of how busy a slice is.
     """
-    if not held or not all(name in devices for name, _ in held):
+    if not slices or not all(name in devices for name, _ in slices):
         return {}
-    memory = [devices[name].memory_used_mib if mib is None else mib for name, mib in held]
-    alone = {name for name, mib in held if mib is None or devices[name].simulated}
-    busy = [devices[name].busy_percent if name in alone else None for name, _ in held]
+    memory = [devices[name].memory_used_mib if mib is None else mib for name, mib in slices]
+    alone = {name for name, mib in slices if mib is None or devices[name].simulated}
+    busy = [devices[name].busy_percent if name in alone else None for name, _ in slices]
     return {"gpu_memory_mib": _sum(memory), "gpu_busy_percent": _sum(busy)}
 
 
 def _sum(values: Sequence[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if len(numbers) == len(values) else None
 
 
 def node_use(data: Path) -> NodeUse:

@@ -131,4 +131,6 @@ def _is_allowed(address: _Address, name: str, allowed: Allowed) -> bool:
     if any(address in network for network in allowed.networks):
         return True
     plain = name.lower().rstrip(".")
-    return any(plain.endswith(known) if known.startswith(".") else plain == known for known in allowed.names)
+    return any(
+        plain.endswith(pattern) if pattern.startswith(".") else plain == pattern for pattern in allowed.names
+    )

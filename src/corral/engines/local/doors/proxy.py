@@ -289,12 +289,12 @@ class Proxy:
             if side is None:
                 continue
             events = tunnel.events_of(side)
-            known = side in self._selector.get_map()
-            if events and known:
+            registered = side in self._selector.get_map()
+            if events and registered:
                 self._selector.modify(side, events, tunnel)
             elif events:
                 self._selector.register(side, events, tunnel)
-            elif known:
+            elif registered:
                 self._selector.unregister(side)
 
     def _drop(self, tunnel: _Tunnel) -> None:

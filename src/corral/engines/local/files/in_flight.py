@@ -43,7 +43,7 @@ def look(sockets: Iterable[tuple[int, int, int]], note: Note) -> int:
     Returns how many could not be seen.
     """
     unseen = 0
-    seen: set[int] = set()
+    inodes: set[int] = set()
     found: list[tuple[socket.socket, int]] = []
     for thread, number, count in sockets:
         try:
@@ -54,59 +54,59 @@ def look(sockets: Iterable[tuple[int, int, int]], note: Note) -> int:
             opened, count = found.pop()
             with opened:
                 inode = os.fstat(opened.fileno()).st_ino
-                if inode in seen:
+                if inode in inodes:
                     continue
-                seen.add(inode)
-                unseen += _look_into(opened, count, note, found) if len(seen) < _MOST_SOCKETS else count
+                inodes.add(inode)
+                unseen += _look_into(opened, count, note, found) if len(inodes) < _MOST_SOCKETS else count
     return unseen
 
 
 def _look_into(opened: socket.socket, count: int, note: Note, found: list[tuple[socket.socket, int]]) -> int:
     """How many of those that wait in it could not be seen."""
     buffer = bytearray(_MESSAGE_BYTES)
-    taken = _peek(opened, buffer) or []
-    if len(taken) < count:
+    descriptors = _peek(opened, buffer) or []
+    if len(descriptors) < count:
         # Only what is first can be looked at, unless it is said where to begin.
-        for descriptor in taken:
+        for descriptor in descriptors:
             os.close(descriptor)
-        taken = _peek_all(opened, buffer, count)
-    for descriptor in taken:
+        descriptors = _peek_all(opened, buffer, count)
+    for descriptor in descriptors:
         status = os.fstat(descriptor)
         note(status)
-        held = waiting(os.getpid(), descriptor) if stat.S_ISSOCK(status.st_mode) else 0
-        if held:
-            found.append((socket.socket(fileno=descriptor), held))
+        queued = waiting(os.getpid(), descriptor) if stat.S_ISSOCK(status.st_mode) else 0
+        if queued:
+            found.append((socket.socket(fileno=descriptor), queued))
         else:
             os.close(descriptor)
-    return max(0, count - len(taken))
+    return max(0, count - len(descriptors))
 
 
 def _peek_all(opened: socket.socket, buffer: bytearray, count: int) -> list[int]:
-    taken: list[int] = []
+    descriptors: list[int] = []
     with contextlib.suppress(OSError):
         before = opened.getsockopt(socket.SOL_SOCKET, _PEEK_OFFSET)
         opened.setsockopt(socket.SOL_SOCKET, _PEEK_OFFSET, 0)
         try:
             for _ in range(_MOST_MESSAGES):
-                more = _peek(opened, buffer) if len(taken) < count else None
+                more = _peek(opened, buffer) if len(descriptors) < count else None
                 if more is None:
                     break
-                taken += more
+                descriptors += more
         finally:
             opened.setsockopt(socket.SOL_SOCKET, _PEEK_OFFSET, before)
-    return taken
+    return descriptors
 
 
 def _peek(opened: socket.socket, buffer: bytearray) -> list[int] | None:
     """What comes with the next message; it stays where it is, and we have it, too. None after the last."""
-    taken = array.array("i")
-    room = socket.CMSG_SPACE(_MOST_IN_MESSAGE * taken.itemsize)
+    descriptors = array.array("i")
+    room = socket.CMSG_SPACE(_MOST_IN_MESSAGE * descriptors.itemsize)
     try:
         size, ancillary, _, _ = opened.recvmsg_into([buffer], room, _PEEK)
     except OSError:  # nothing there, or it only listens
         return None
     for level, kind, data in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-            taken.frombytes(data[: len(data) - len(data) % taken.itemsize])
-    is_over = size == 0 and not taken and opened.type == socket.SOCK_STREAM
-    return None if is_over else list(taken)
+            descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
+    is_over = size == 0 and not descriptors and opened.type == socket.SOCK_STREAM
+    return None if is_over else list(descriptors)

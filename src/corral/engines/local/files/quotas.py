@@ -176,13 +176,13 @@ class DiskQuotas:
     def _find_last(self) -> int:
         """Also of ids that a lost or older record does not know."""
         if self._last is None:
-            given = [FIRST_PROJECT - 1]
+            projects = [FIRST_PROJECT - 1]
             with contextlib.suppress(OSError, ValueError):
                 content = durable_json.read(self._data, _FILE) or {}
-                given += [number for number in (content.get("last"),) if isinstance(number, int)]
+                projects += [number for number in (content.get("last"),) if isinstance(number, int)]
             for kind in (WORKSPACES, HOMES):
-                given += self._found_in(kind)
-            self._last = max(given)
+                projects += self._found_in(kind)
+            self._last = max(projects)
         return self._last
 
     def _found_in(self, kind: str) -> list[int]:

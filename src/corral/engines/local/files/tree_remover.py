@@ -36,9 +36,9 @@ class Remover:
                 stderr=asyncio.subprocess.PIPE,
                 start_new_session=True,
             )
-            _, said = await child.communicate()
+            _, message = await child.communicate()
         if child.returncode != 0:
-            words = said.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            words = message.decode("utf-8", "replace").strip().rpartition("\n")[2]
             raise OSError(child.returncode or 0, words[:200] or "the removal was ended")
 
 

@@ -72,8 +72,8 @@ def _home(context: EngineContext, owner: str) -> Home:
     """Work that begins while the home is over its bound may tidy up: it must not let it grow."""
     place, count = context.workspaces.home(owner), context.workspaces.home_count(owner)
     most = context.settings.home_mib
-    held = read_home_count(count) or 0
-    return Home(place, held + _SLACK_MIB if most and held > most else most, count)
+    used_mib = read_home_count(count) or 0
+    return Home(place, used_mib + _SLACK_MIB if most and used_mib > most else most, count)
 
 
 def carry_out(
@@ -127,10 +127,10 @@ def _prepare(context: EngineContext, spec: Spec, starts: Sequence[Start]) -> str
         context.workspaces.provide(task.workspace, spec.uid, find_upload, bounds)
         if task.home:
             context.workspaces.provide_home(task.owner, spec.uid, _bounds_of_home(context))
-            held = read_home_count(context.workspaces.home_count(task.owner)) or 0
+            used_mib = read_home_count(context.workspaces.home_count(task.owner)) or 0
             most = context.settings.home_mib
-            if most and held > most * _TIDY_UP:
-                found = f"its owner's home was last found to hold {held} MiB, its limit is {most} MiB"
+            if most and used_mib > most * _TIDY_UP:
+                found = f"its owner's home was last found to hold {used_mib} MiB, its limit is {most} MiB"
                 return f"{found}: an administrator has to remove files there or to raise home_mib"
         if task.runtime is not None and not _provide_runtime(context, task.runtime, most_bytes):
             return "its runtime is no longer there: build it again"

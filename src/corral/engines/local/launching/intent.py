@@ -119,7 +119,7 @@ def _replica(start: Start, index: int, host: HostCapabilities, own: Mapping[str,
     socket = SOCKET_INSIDE
     if host.mode == NO_SANDBOX:
         socket = str(host.runtime / attempt_of(start) / str(index) / layout.WORKLOAD_SOCKET)
-    given = {
+    variables = {
         "MASTER_ADDR": MASTER_ADDRESS,
         "MASTER_PORT": str(MASTER_PORT),
         "CUDA_VISIBLE_DEVICES": ",".join(device.visible_as for device in devices),
@@ -137,7 +137,7 @@ def _replica(start: Start, index: int, host: HostCapabilities, own: Mapping[str,
         run=start.run,
         replica=start.replica,
         command=task.command,
-        environment={**task.environment, **given},
+        environment={**task.environment, **variables},
         cpu_milli=task.cpu_milli,
         memory_mib=task.memory_mib,
         processes=task.processes,

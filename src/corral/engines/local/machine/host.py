@@ -26,11 +26,11 @@ class HostCapabilities:
 
 def allocated_mib_of(specs: Iterable[Spec], hardware: Hardware) -> dict[str, int]:
     """MiB of each device that these attempts hold."""
-    held: dict[str, int] = {}
+    allocated: dict[str, int] = {}
     for spec in specs:
         for replica in spec.replicas:
             for name, mib in replica.held:
                 device = hardware.devices.get(name)
                 whole = 0 if device is None else device.memory_mib
-                held[name] = held.get(name, 0) + (whole if mib is None else mib)
-    return held
+                allocated[name] = allocated.get(name, 0) + (whole if mib is None else mib)
+    return allocated

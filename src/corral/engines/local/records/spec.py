@@ -62,18 +62,18 @@ class Spec:
 
 def spec_from(content: dict[str, object]) -> Spec:
     """Reads what `as_dict` made, also of another version: what is unknown is left out."""
-    known = {key: value for key, value in content.items() if key in Spec.__slots__}
-    replicas = known["replicas"]
+    fields = {key: value for key, value in content.items() if key in Spec.__slots__}
+    replicas = fields["replicas"]
     assert isinstance(replicas, list)
-    known["replicas"] = tuple(_replica(entry) for entry in replicas)
+    fields["replicas"] = tuple(_replica(entry) for entry in replicas)
     for name in ("notes", "allowed"):
-        known[name] = tuple(known.get(name, ()))  # type: ignore[arg-type]
-    return Spec(**known)  # type: ignore[arg-type]
+        fields[name] = tuple(fields.get(name, ()))  # type: ignore[arg-type]
+    return Spec(**fields)  # type: ignore[arg-type]
 
 
 def _replica(content: dict[str, object]) -> ReplicaSpec:
-    known = {key: value for key, value in content.items() if key in ReplicaSpec.__slots__}
-    known["command"] = tuple(known["command"])  # type: ignore[arg-type]
-    known["devices"] = tuple(known["devices"])  # type: ignore[arg-type]
-    known["held"] = tuple(tuple(use) for use in known["held"])  # type: ignore[attr-defined]
-    return ReplicaSpec(**known)  # type: ignore[arg-type]
+    fields = {key: value for key, value in content.items() if key in ReplicaSpec.__slots__}
+    fields["command"] = tuple(fields["command"])  # type: ignore[arg-type]
+    fields["devices"] = tuple(fields["devices"])  # type: ignore[arg-type]
+    fields["held"] = tuple(tuple(use) for use in fields["held"])  # type: ignore[attr-defined]
+    return ReplicaSpec(**fields)  # type: ignore[arg-type]

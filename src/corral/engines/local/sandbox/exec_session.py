@@ -183,12 +183,12 @@ def _become_user(
     os.chdir(WORKSPACE)
     if request.terminal is None:
         assert stdio is not None
-        given, sent = stdio, []
+        descriptors, sent = stdio, []
     else:
         outer, own = _open_terminal(request.terminal)
-        given, sent = (own, own, own), [outer]
+        descriptors, sent = (own, own, own), [outer]
     socket.send_fds(channel, [b"inside"], sent)
-    _take_descriptors(given)
+    _take_descriptors(descriptors)
     _run(request)
 
 
@@ -200,8 +200,8 @@ def _open_terminal(size: TerminalSize) -> tuple[int, int]:
     return outer, own
 
 
-def _take_descriptors(given: tuple[int, int, int]) -> None:
-    high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3) for fd in given]
+def _take_descriptors(descriptors: tuple[int, int, int]) -> None:
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3) for fd in descriptors]
     for number, fd in enumerate(high):
         os.dup2(fd, number)
     os.closerange(3, HIGHEST_DESCRIPTOR)

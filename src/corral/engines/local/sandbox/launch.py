@@ -90,10 +90,10 @@ def start(
     """
     waiting, theirs = socket.socketpair()
     waiting.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-    with theirs, _Descriptors((*stdio, theirs.fileno())) as given:
+    with theirs, _Descriptors((*stdio, theirs.fileno())) as descriptors:
         # Before the fork: what a child touches is copied for it.
-        argv = _hand_over(host, sandbox, environment, given)
-        pid = fork_and_exit(lambda: _become_sandbox(host.bwrap, argv, given, attempt, cgroups))
+        argv = _hand_over(host, sandbox, environment, descriptors)
+        pid = fork_and_exit(lambda: _become_sandbox(host.bwrap, argv, descriptors, attempt, cgroups))
     message, main = _hear(waiting)
     if message != b"r":
         waiting.close()
@@ -136,7 +136,7 @@ def _ignored() -> list[int]:
 
 
 def _become_sandbox(
-    bwrap: str, argv: list[str], given: "_Descriptors", attempt: Attempt, cgroups: Sequence[str]
+    bwrap: str, argv: list[str], descriptors: "_Descriptors", attempt: Attempt, cgroups: Sequence[str]
 ) -> None:
     try:
         enter_cgroups(cgroups)
@@ -145,24 +145,24 @@ def _become_sandbox(
         reset_signals()
         limit_resources()
         attempt.join("net", "ipc", "mnt")
-        given.arrange()
+        descriptors.arrange()
         os.execve(bwrap, argv, {"PATH": "/usr/bin:/bin"})  # noqa: S606
     except OSError as error:
         # The socket itself is closed when its copy has taken its place.
-        where = given.release if error.filename != bwrap else RELEASE_FD
+        where = descriptors.release if error.filename != bwrap else RELEASE_FD
         os.write(where, f"the sandbox could not be built: {error}".encode())
 
 
 def _hand_over(
-    host: Host, sandbox: Sandbox, environment: Mapping[str, str], given: "_Descriptors"
+    host: Host, sandbox: Sandbox, environment: Mapping[str, str], descriptors: "_Descriptors"
 ) -> list[str]:
     """Opens the files that bubblewrap and the shell get; returns the command that says which they are."""
-    settings = given.add(environment_script(environment))
+    settings = descriptors.add(environment_script(environment))
     assert settings == ENVIRONMENT_FD
-    etc = {path: given.add(content) for path, content in files(sandbox).items()}
-    calls = given.add(seccomp.program(os.uname().machine))
+    etc = {path: descriptors.add(content) for path, content in files(sandbox).items()}
+    calls = descriptors.add(seccomp.program(os.uname().machine))
     words = options(host, sandbox, etc, calls)
-    arguments = given.add(b"".join(word.encode() + b"\0" for word in words))
+    arguments = descriptors.add(b"".join(word.encode() + b"\0" for word in words))
     # By a descriptor, because argv is shown to everyone and names paths of the host.
     return [host.bwrap, "--args", str(arguments), "--", *steps(host, sandbox)]
 
@@ -176,14 +176,14 @@ class _Descriptors:
     def __init__(self, first: Sequence[int]) -> None:
         assert len(first) == RELEASE_FD + 1
         self.release = first[RELEASE_FD]
-        self._given = list(first)
+        self._descriptors = list(first)
         self._first = len(first)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for fd in self._given[self._first :]:
+        for fd in self._descriptors[self._first :]:
             os.close(fd)
 
     def add(self, content: bytes) -> int:
@@ -191,15 +191,15 @@ class _Descriptors:
         fd = os.memfd_create("corral")
         os.write(fd, content)
         os.lseek(fd, 0, os.SEEK_SET)
-        self._given.append(fd)
-        return len(self._given) - 1
+        self._descriptors.append(fd)
+        return len(self._descriptors) - 1
 
     def arrange(self) -> None:
         # First out of the way of the numbers that will be overwritten.
-        high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, len(self._given)) for fd in self._given]
+        high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, len(self._descriptors)) for fd in self._descriptors]
         for number, fd in enumerate(high):
             os.dup2(fd, number)
-        os.closerange(len(self._given), HIGHEST_DESCRIPTOR)
+        os.closerange(len(self._descriptors), HIGHEST_DESCRIPTOR)
 
 
 def _hear(waiting: socket.socket) -> tuple[bytes, int]:

@@ -87,25 +87,25 @@ def look_at_rights() -> Facts:
 
 def explain(failure: Failure, facts: Facts) -> Problem:
     """The likeliest cause first; what the program said stays part of the answer."""
-    said = _last_line(failure.said)
+    message = _last_line(failure.said)
     if failure.step == "files":
         remedy = "Use Linux 5.6 or newer; in a container, a seccomp profile that allows openat2."
-        return Problem(f"users' files cannot be opened safely: {said}", remedy)
+        return Problem(f"users' files cannot be opened safely: {message}", remedy)
     if failure.step == "programs":
-        missing = "bubblewrap" if "bwrap" in said else "util-linux"
-        return Problem(said.partition(":")[0], f"apt install {missing}")
-    if "nknown option" in said:
-        return Problem(f"bubblewrap is too old ({said})", "Install bubblewrap 0.8 or newer.")
+        missing = "bubblewrap" if "bwrap" in message else "util-linux"
+        return Problem(message.partition(":")[0], f"apt install {missing}")
+    if "nknown option" in message:
+        return Problem(f"bubblewrap is too old ({message})", "Install bubblewrap 0.8 or newer.")
     if failure.step == "inside":
-        return Problem(f"the sandbox is not as tight as it must be: {said}", "Report this as a fault.")
+        return Problem(f"the sandbox is not as tight as it must be: {message}", "Report this as a fault.")
     cause = _forbidden_to_root(facts) if facts.is_root else _forbidden_to_user(facts)
-    if cause is None and "mount proc" in said:
+    if cause is None and "mount proc" in message:
         cause = Problem("a container hides parts of /proc, so that none can be mounted", _CONTAINER_REMEDY)
     if cause is None and facts.in_container:
         cause = Problem("the container that Corral runs in forbids namespaces", _CONTAINER_REMEDY)
     if cause is None:
         cause = Problem("namespaces cannot be made", "See the kernel log: dmesg.")
-    return Problem(f"{cause.found} ({said})", cause.remedy)
+    return Problem(f"{cause.found} ({message})", cause.remedy)
 
 
 def _forbidden_to_root(facts: Facts) -> Problem | None:

@@ -63,13 +63,13 @@ def _try(directory: str) -> dict[str, object]:
         return {"step": "sandbox", "said": _rest(read) or str(refused)}
     os.close(write)
     replica.release()
-    said = _rest(read)
+    message = _rest(read)
     code = os.waitstatus_to_exitcode(os.waitpid(replica.pid, 0)[1])
     if code == 1:
         return {"step": "inside", "said": "another user namespace can be made in it"}
     if code:
-        return {"step": "sandbox", "said": f"its command ended with {code}: {said}"}
-    return {} if _is_harmless(said) else {"step": "inside", "said": "capabilities are left in it"}
+        return {"step": "sandbox", "said": f"its command ended with {code}: {message}"}
+    return {} if _is_harmless(message) else {"step": "inside", "said": "capabilities are left in it"}
 
 
 def _is_harmless(status: str) -> bool:

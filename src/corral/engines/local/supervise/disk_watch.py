@@ -193,10 +193,10 @@ class _Watched(ABC):
 
         def finish() -> None:
             self._loop.unwatch(reading)
-            said = os.read(reading, 4096)
+            result = os.read(reading, 4096)
             os.close(reading)
             os.waitpid(child, 0)
-            found = decode(said.decode("ascii", "replace"))
+            found = decode(result.decode("ascii", "replace"))
             then(found or Count(self._used_mib * _MIB), boot_time() - began)
 
         self._loop.watch(reading, finish)
@@ -223,7 +223,7 @@ class _Workspace(_Watched):
         ours: list[int] = []
         for replica in self._replicas:
             if not replica.ended:
-                ours += replica.said.connections
+                ours += replica.workload_socket.connections
                 with contextlib.suppress(OSError):
                     inside += replica.group.processes()
                 inside += [] if replica.process is None else [replica.process.main]

@@ -48,9 +48,9 @@ class _OutputWatch:
         replica.on_output = self._look
 
     def _look(self, data: bytes) -> None:
-        seen = self._tail + data
-        if self._text not in seen:
-            self._tail = seen[-len(self._text) :]
+        window = self._tail + data
+        if self._text not in window:
+            self._tail = window[-len(self._text) :]
             return
         self._replica.on_output = None
         if self._replica.note_ready(True):

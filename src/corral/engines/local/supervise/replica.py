@@ -46,7 +46,7 @@ class SupervisedReplica:
         self.over_bound: str | None = None
         self.unsealed: str | None = None
         self._unreached: str | None = None
-        self.said = WorkloadSocket(
+        self.workload_socket = WorkloadSocket(
             loop, clock, sockets / layout.WORKLOAD_SOCKET, directory / layout.said_name(index)
         )
         self._attempt = spec
@@ -140,7 +140,7 @@ class SupervisedReplica:
             self._process.kill()
         self.group.kill()
         self._drain_rest()
-        self.said.drain()
+        self.workload_socket.drain()
         code, number = split_status(status)
         facts = self._facts(exit_code=code, signal=number)
         self._end(facts, self._counters(use))
@@ -164,7 +164,7 @@ class SupervisedReplica:
             signal=signal,
             told_to_go=self.told_to_go,
             grace_over=self.grace_over,
-            said_done=self.said.done,
+            said_done=self.workload_socket.done,
             out_of_memory=killed,
             timed_out=self.timed_out,
             memory_mib=self.spec.memory_mib,
@@ -211,7 +211,7 @@ class SupervisedReplica:
         return counters | {"memory_bytes": 0, "processes": 0}
 
     def _close(self) -> None:
-        self.said.close()
+        self.workload_socket.close()
         self._output.close()
         if self._main is not None:
             os.close(self._main)

@@ -43,11 +43,11 @@ def start(loop: Loop, spec: Spec, directory: Path, group: Group, then: Callable[
 
     def finish() -> None:
         loop.unwatch(reading)
-        said = os.read(reading, _MOST_WORDS_BYTES)
+        result = os.read(reading, _MOST_WORDS_BYTES)
         os.close(reading)
         os.waitpid(child, 0)
-        words = said.decode("utf-8", "replace") or "it was ended before its environment was kept"
-        then(None if said == _DONE else words)
+        words = result.decode("utf-8", "replace") or "it was ended before its environment was kept"
+        then(None if result == _DONE else words)
 
     loop.watch(reading, finish)
 

@@ -92,21 +92,21 @@ def unseen_in_flight(count: Count, uncounted_mib: int, most_mib: int) -> str | N
 
 
 def over_home(count: Count, most_mib: int, most_files: int) -> str | None:
-    held = "the home of its owner holds"
+    subject = "the home of its owner holds"
     if count.bytes // _MIB > most_mib:
-        return f"{held} {count.bytes // _MIB} MiB, its limit is {most_mib} MiB: remove files there"
+        return f"{subject} {count.bytes // _MIB} MiB, its limit is {most_mib} MiB: remove files there"
     if most_files and count.files > most_files:
-        return f"{held} {count.files} files and directories, its limit is {most_files}: remove some there"
+        return f"{subject} {count.files} files and directories, its limit is {most_files}: remove some there"
     return None
 
 
 def over_person(count: Count, most_mib: int, most_files: int) -> str | None:
     """The same of all workspaces of one person together; 0 sets no bound."""
-    held, remedy = "the workspaces of its owner hold", "delete work that is over"
+    subject, remedy = "the workspaces of its owner hold", "delete work that is over"
     if most_mib and count.bytes // _MIB > most_mib:
-        return f"{held} {count.bytes // _MIB} MiB together, the limit is {most_mib} MiB: {remedy}"
+        return f"{subject} {count.bytes // _MIB} MiB together, the limit is {most_mib} MiB: {remedy}"
     if most_files and count.files > most_files:
-        return f"{held} {count.files} files together, the limit is {most_files}: {remedy}"
+        return f"{subject} {count.files} files together, the limit is {most_files}: {remedy}"
     return None
 
 

@@ -116,16 +116,16 @@ class WorkloadSocket:
     def _hear(self, line: bytes) -> str | None:
         """Keeps what was said; an error in words if it cannot."""
         try:
-            said = json.loads(line)
+            message = json.loads(line)
         except (ValueError, RecursionError):
             return "this is not a line of JSON"
-        error = _check(said)
+        error = _check(message)
         if error is not None:
             return error
-        entry = {"kind": said["kind"], "at": self._clock.instant(), "body": said.get("body", {})}
+        entry = {"kind": message["kind"], "at": self._clock.instant(), "body": message.get("body", {})}
         dropped = self._journal.dropped
         self._journal.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
-        self.done = self.done or said["kind"] == "done"
+        self.done = self.done or message["kind"] == "done"
         return None if self._journal.dropped == dropped else "it could not be kept: the disk is full"
 
     def _answer(self, connection: socket.socket, error: str | None) -> None:
@@ -140,10 +140,10 @@ class WorkloadSocket:
         connection.close()
 
 
-def _check(said: object) -> str | None:
-    if not isinstance(said, dict) or said.get("kind") not in KINDS:
+def _check(message: object) -> str | None:
+    if not isinstance(message, dict) or message.get("kind") not in KINDS:
         return f"kind is one of {', '.join(KINDS)}"
-    body = said.get("body", {})
+    body = message.get("body", {})
     if not isinstance(body, dict) or len(body) > MOST_FIELDS:
         return f"body is an object with at most {MOST_FIELDS} fields"
     if not all(isinstance(value, str | int | float | bool | None) for value in body.values()):
