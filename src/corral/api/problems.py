@@ -32,7 +32,7 @@ class Problem(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     type: str = Field(examples=["/problems/conflict"])
-    title: str = Field(examples=["Conflicts with what exists"])
+    title: str = Field(examples=["This conflicts with what exists"])
     status: int = Field(examples=[409])
     detail: str = Field(examples=["There is already an organisation called Robotics here."])
     remedy: str = Field(examples=["Choose another name."])

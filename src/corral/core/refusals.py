@@ -54,7 +54,7 @@ class Malformed(Refusal):
 
 
 class Unauthenticated(Refusal):
-    slug, title, status = "unauthenticated", "Not signed in", 401
+    slug, title, status = "unauthenticated", "You are not signed in", 401
 
 
 class LoginFailed(Refusal):
@@ -62,11 +62,11 @@ class LoginFailed(Refusal):
 
 
 class Forbidden(Refusal):
-    slug, title, status = "forbidden", "Not allowed", 403
+    slug, title, status = "forbidden", "You are not allowed to do this", 403
 
 
 class PasswordChangeRequired(Refusal):
-    slug, title, status = "password-change-required", "A new password is needed first", 403
+    slug, title, status = "password-change-required", "Choose a new password first", 403
 
 
 class CrossSite(Refusal):
@@ -78,11 +78,11 @@ class NotFound(Refusal):
 
 
 class Conflict(Refusal):
-    slug, title, status = "conflict", "Conflicts with what exists", 409
+    slug, title, status = "conflict", "This conflicts with what exists", 409
 
 
 class Stale(Refusal):
-    slug, title, status = "stale", "Changed by someone else in the meantime", 412
+    slug, title, status = "stale", "Someone else changed this in the meantime", 412
 
 
 class TooLarge(Refusal):
@@ -90,16 +90,16 @@ class TooLarge(Refusal):
 
 
 class UnknownType(Refusal):
-    slug, title, status = "unknown-type", "Unsupported content type", 415
+    slug, title, status = "unknown-type", "The content type is not supported", 415
 
 
 class PreconditionMissing(Refusal):
-    slug, title, status = "if-match-missing", "If-Match is missing", 428
+    slug, title, status = "if-match-missing", "The If-Match header is missing", 428
 
 
 class TooMany(Refusal):
-    slug, title, status = "too-many-tries", "Too many tries", 429
+    slug, title, status = "too-many-tries", "Too many requests", 429
 
 
 class Unavailable(Refusal):
-    slug, title, status = "unavailable", "Not available now", 503
+    slug, title, status = "unavailable", "Not available right now", 503

@@ -36,7 +36,7 @@ from corral.identity.throttle import (
 )
 from corral.store.database import AnyRow, Database, Transaction
 
-NOBODY = "Nobody of that name with that password."
+NOBODY = "User name or password is wrong."
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,20 @@ from fastapi.routing import APIRoute, iter_route_contexts
 from corral import __version__
 from corral.api.callers import Need
 from corral.api.problems import MEDIA_TYPE, Problem
+from corral.core.refusals import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    Malformed,
+    NotFound,
+    PreconditionMissing,
+    Stale,
+    TooLarge,
+    TooMany,
+    Unauthenticated,
+    Unavailable,
+    UnknownType,
+)
 
 DESCRIPTION = """\
 Everything the console and the command do, they do through this API.
@@ -28,18 +42,21 @@ _REFUSALS = {
     "anyone": ("403", "429"),
 }
 _WORDS = {
-    "400": "The request cannot be read.",
-    "401": "Not signed in.",
-    "403": "Not allowed.",
-    "404": "Not found.",
-    "409": "Conflicts with what exists.",
-    "412": "Changed by someone else in the meantime.",
-    "413": "The request is too large.",
-    "415": "Unsupported content type.",
-    "422": "The input is not valid.",
-    "428": "If-Match is missing.",
-    "429": "Too many tries.",
-    "503": "The database does not answer.",
+    str(one.status): f"{one.title}."
+    for one in (
+        Malformed,
+        Unauthenticated,
+        Forbidden,
+        NotFound,
+        Conflict,
+        Stale,
+        TooLarge,
+        UnknownType,
+        Invalid,
+        PreconditionMissing,
+        TooMany,
+        Unavailable,
+    )
 }
 
 

@@ -4134,7 +4134,7 @@ export interface components {
             status: number;
             /**
              * Title
-             * @example Conflicts with what exists
+             * @example This conflicts with what exists
              */
             title: string;
             /**
@@ -6321,7 +6321,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6330,7 +6330,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6357,7 +6357,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6397,7 +6397,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6406,7 +6406,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6433,7 +6433,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6471,7 +6471,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6480,7 +6480,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6507,7 +6507,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6563,7 +6563,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6572,7 +6572,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6599,7 +6599,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6637,7 +6637,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6646,7 +6646,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6673,7 +6673,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6718,7 +6718,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6727,7 +6727,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6754,7 +6754,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6808,7 +6808,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6817,7 +6817,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6853,7 +6853,7 @@ export interface operations {
                     "text/event-stream": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6894,7 +6894,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6903,7 +6903,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6930,7 +6930,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6975,7 +6975,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6984,7 +6984,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7002,7 +7002,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7029,7 +7029,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7038,7 +7038,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7078,7 +7078,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7087,7 +7087,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7114,7 +7114,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7155,7 +7155,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7164,7 +7164,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7182,7 +7182,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7191,7 +7191,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else in the meantime. */
+            /** @description Someone else changed this in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -7218,7 +7218,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description If-Match is missing. */
+            /** @description The If-Match header is missing. */
             428: {
                 headers: {
                     [name: string]: unknown;
@@ -7227,7 +7227,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7236,7 +7236,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7283,7 +7283,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7292,7 +7292,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7310,7 +7310,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7319,7 +7319,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else in the meantime. */
+            /** @description Someone else changed this in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -7346,7 +7346,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description If-Match is missing. */
+            /** @description The If-Match header is missing. */
             428: {
                 headers: {
                     [name: string]: unknown;
@@ -7355,7 +7355,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7364,7 +7364,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7411,7 +7411,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7420,7 +7420,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7447,7 +7447,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7498,7 +7498,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7507,7 +7507,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7534,7 +7534,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7585,7 +7585,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7594,7 +7594,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7621,7 +7621,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7659,7 +7659,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7668,7 +7668,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7695,7 +7695,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7733,7 +7733,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7742,7 +7742,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7760,7 +7760,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7787,7 +7787,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7796,7 +7796,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7841,7 +7841,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7850,7 +7850,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7877,7 +7877,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7922,7 +7922,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7931,7 +7931,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7949,7 +7949,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7976,7 +7976,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7985,7 +7985,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8023,7 +8023,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8032,7 +8032,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8050,7 +8050,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8077,7 +8077,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8086,7 +8086,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8128,7 +8128,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8137,7 +8137,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8155,7 +8155,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8182,7 +8182,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8191,7 +8191,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8233,7 +8233,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8242,7 +8242,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8260,7 +8260,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8287,7 +8287,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8296,7 +8296,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8338,7 +8338,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8347,7 +8347,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8365,7 +8365,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8392,7 +8392,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8401,7 +8401,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8446,7 +8446,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8455,7 +8455,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8482,7 +8482,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8527,7 +8527,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8536,7 +8536,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8554,7 +8554,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8581,7 +8581,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8590,7 +8590,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8628,7 +8628,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8637,7 +8637,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8655,7 +8655,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8682,7 +8682,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8691,7 +8691,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8733,7 +8733,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8742,7 +8742,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8760,7 +8760,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8787,7 +8787,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8796,7 +8796,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8834,7 +8834,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8861,7 +8861,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8870,7 +8870,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8908,7 +8908,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8917,7 +8917,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8944,7 +8944,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8989,7 +8989,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8998,7 +8998,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9016,7 +9016,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9025,7 +9025,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else in the meantime. */
+            /** @description Someone else changed this in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -9052,7 +9052,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description If-Match is missing. */
+            /** @description The If-Match header is missing. */
             428: {
                 headers: {
                     [name: string]: unknown;
@@ -9061,7 +9061,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9070,7 +9070,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9112,7 +9112,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9121,7 +9121,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9139,7 +9139,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9166,7 +9166,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9175,7 +9175,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9215,7 +9215,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9224,7 +9224,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9242,7 +9242,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9269,7 +9269,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9278,7 +9278,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9316,7 +9316,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9325,7 +9325,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9352,7 +9352,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9396,7 +9396,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9405,7 +9405,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9423,7 +9423,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9450,7 +9450,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9459,7 +9459,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9497,7 +9497,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9506,7 +9506,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9524,7 +9524,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9551,7 +9551,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9560,7 +9560,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9598,7 +9598,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9607,7 +9607,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9634,7 +9634,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9672,7 +9672,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9681,7 +9681,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9699,7 +9699,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9726,7 +9726,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9735,7 +9735,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9773,7 +9773,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9782,7 +9782,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9800,7 +9800,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9827,7 +9827,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9836,7 +9836,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9874,7 +9874,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9883,7 +9883,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9910,7 +9910,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9955,7 +9955,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9964,7 +9964,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9982,7 +9982,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10009,7 +10009,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10018,7 +10018,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10056,7 +10056,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10065,7 +10065,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10083,7 +10083,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10110,7 +10110,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10119,7 +10119,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10157,7 +10157,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10166,7 +10166,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10193,7 +10193,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10238,7 +10238,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10247,7 +10247,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10265,7 +10265,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10292,7 +10292,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10301,7 +10301,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10339,7 +10339,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10348,7 +10348,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10366,7 +10366,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10393,7 +10393,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10402,7 +10402,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10447,7 +10447,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10456,7 +10456,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10483,7 +10483,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10523,7 +10523,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10532,7 +10532,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10559,7 +10559,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10606,7 +10606,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10615,7 +10615,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10633,7 +10633,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10642,7 +10642,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else in the meantime. */
+            /** @description Someone else changed this in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -10669,7 +10669,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description If-Match is missing. */
+            /** @description The If-Match header is missing. */
             428: {
                 headers: {
                     [name: string]: unknown;
@@ -10678,7 +10678,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10687,7 +10687,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10725,7 +10725,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10734,7 +10734,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10761,7 +10761,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10806,7 +10806,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10815,7 +10815,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10833,7 +10833,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10860,7 +10860,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10869,7 +10869,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10909,7 +10909,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10918,7 +10918,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10945,7 +10945,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10986,7 +10986,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10995,7 +10995,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11013,7 +11013,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11022,7 +11022,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else in the meantime. */
+            /** @description Someone else changed this in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -11049,7 +11049,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description If-Match is missing. */
+            /** @description The If-Match header is missing. */
             428: {
                 headers: {
                     [name: string]: unknown;
@@ -11058,7 +11058,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11067,7 +11067,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11114,7 +11114,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11123,7 +11123,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11141,7 +11141,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11150,7 +11150,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else in the meantime. */
+            /** @description Someone else changed this in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -11177,7 +11177,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description If-Match is missing. */
+            /** @description The If-Match header is missing. */
             428: {
                 headers: {
                     [name: string]: unknown;
@@ -11186,7 +11186,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11195,7 +11195,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11233,7 +11233,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11242,7 +11242,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11269,7 +11269,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11309,7 +11309,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11318,7 +11318,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11345,7 +11345,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11390,7 +11390,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11399,7 +11399,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11417,7 +11417,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11444,7 +11444,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11453,7 +11453,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11493,7 +11493,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11502,7 +11502,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11529,7 +11529,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11570,7 +11570,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11579,7 +11579,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11597,7 +11597,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11606,7 +11606,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else in the meantime. */
+            /** @description Someone else changed this in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -11633,7 +11633,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description If-Match is missing. */
+            /** @description The If-Match header is missing. */
             428: {
                 headers: {
                     [name: string]: unknown;
@@ -11642,7 +11642,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11651,7 +11651,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11698,7 +11698,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11707,7 +11707,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11725,7 +11725,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11734,7 +11734,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else in the meantime. */
+            /** @description Someone else changed this in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -11761,7 +11761,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description If-Match is missing. */
+            /** @description The If-Match header is missing. */
             428: {
                 headers: {
                     [name: string]: unknown;
@@ -11770,7 +11770,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11779,7 +11779,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11819,7 +11819,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11828,7 +11828,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11855,7 +11855,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11900,7 +11900,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11909,7 +11909,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11927,7 +11927,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11954,7 +11954,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11963,7 +11963,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12003,7 +12003,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12012,7 +12012,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12039,7 +12039,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12086,7 +12086,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12095,7 +12095,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12113,7 +12113,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12122,7 +12122,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else in the meantime. */
+            /** @description Someone else changed this in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -12149,7 +12149,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description If-Match is missing. */
+            /** @description The If-Match header is missing. */
             428: {
                 headers: {
                     [name: string]: unknown;
@@ -12158,7 +12158,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12167,7 +12167,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12209,7 +12209,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12218,7 +12218,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12236,7 +12236,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12263,7 +12263,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12272,7 +12272,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12310,7 +12310,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12319,7 +12319,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12346,7 +12346,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12391,7 +12391,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12400,7 +12400,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12418,7 +12418,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12445,7 +12445,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12454,7 +12454,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12494,7 +12494,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12503,7 +12503,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12530,7 +12530,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12571,7 +12571,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12580,7 +12580,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12598,7 +12598,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12607,7 +12607,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else in the meantime. */
+            /** @description Someone else changed this in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -12634,7 +12634,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description If-Match is missing. */
+            /** @description The If-Match header is missing. */
             428: {
                 headers: {
                     [name: string]: unknown;
@@ -12643,7 +12643,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12652,7 +12652,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12699,7 +12699,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12708,7 +12708,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12726,7 +12726,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12735,7 +12735,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else in the meantime. */
+            /** @description Someone else changed this in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -12762,7 +12762,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description If-Match is missing. */
+            /** @description The If-Match header is missing. */
             428: {
                 headers: {
                     [name: string]: unknown;
@@ -12771,7 +12771,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12780,7 +12780,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12818,7 +12818,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12827,7 +12827,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12854,7 +12854,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12899,7 +12899,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12908,7 +12908,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12926,7 +12926,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12953,7 +12953,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12962,7 +12962,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13000,7 +13000,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13009,7 +13009,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13027,7 +13027,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13054,7 +13054,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13063,7 +13063,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13103,7 +13103,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13112,7 +13112,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13130,7 +13130,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13157,7 +13157,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13166,7 +13166,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13215,7 +13215,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13224,7 +13224,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13251,7 +13251,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13289,7 +13289,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13298,7 +13298,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13325,7 +13325,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13367,7 +13367,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13376,7 +13376,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13394,7 +13394,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13421,7 +13421,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13430,7 +13430,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13466,7 +13466,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13475,7 +13475,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13484,7 +13484,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13511,7 +13511,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13520,7 +13520,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13562,7 +13562,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13571,7 +13571,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13589,7 +13589,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13616,7 +13616,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13625,7 +13625,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13663,7 +13663,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13672,7 +13672,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13699,7 +13699,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13744,7 +13744,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13753,7 +13753,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13771,7 +13771,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13780,7 +13780,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else in the meantime. */
+            /** @description Someone else changed this in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -13807,7 +13807,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description If-Match is missing. */
+            /** @description The If-Match header is missing. */
             428: {
                 headers: {
                     [name: string]: unknown;
@@ -13816,7 +13816,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13825,7 +13825,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13867,7 +13867,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13876,7 +13876,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13894,7 +13894,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13921,7 +13921,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13930,7 +13930,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13968,7 +13968,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13977,7 +13977,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14004,7 +14004,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14049,7 +14049,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14058,7 +14058,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14076,7 +14076,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14085,7 +14085,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else in the meantime. */
+            /** @description Someone else changed this in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -14112,7 +14112,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description If-Match is missing. */
+            /** @description The If-Match header is missing. */
             428: {
                 headers: {
                     [name: string]: unknown;
@@ -14121,7 +14121,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14130,7 +14130,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14172,7 +14172,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14181,7 +14181,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14199,7 +14199,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14226,7 +14226,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14235,7 +14235,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14273,7 +14273,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14282,7 +14282,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14309,7 +14309,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14354,7 +14354,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14363,7 +14363,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14381,7 +14381,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14408,7 +14408,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14417,7 +14417,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14459,7 +14459,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14468,7 +14468,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14486,7 +14486,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14513,7 +14513,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14522,7 +14522,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14564,7 +14564,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14573,7 +14573,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14591,7 +14591,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14618,7 +14618,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14627,7 +14627,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14668,7 +14668,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14677,7 +14677,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14704,7 +14704,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14747,7 +14747,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14756,7 +14756,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14774,7 +14774,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14792,7 +14792,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Unsupported content type. */
+            /** @description The content type is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -14810,7 +14810,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14819,7 +14819,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14857,7 +14857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14866,7 +14866,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14884,7 +14884,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14911,7 +14911,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14920,7 +14920,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14975,7 +14975,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14984,7 +14984,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15011,7 +15011,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15066,7 +15066,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15075,7 +15075,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15102,7 +15102,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15153,7 +15153,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15162,7 +15162,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15189,7 +15189,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15241,7 +15241,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15250,7 +15250,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15277,7 +15277,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15322,7 +15322,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15331,7 +15331,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15349,7 +15349,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -15376,7 +15376,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -15385,7 +15385,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15425,7 +15425,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15434,7 +15434,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15461,7 +15461,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15502,7 +15502,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15511,7 +15511,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15529,7 +15529,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -15538,7 +15538,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else in the meantime. */
+            /** @description Someone else changed this in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -15565,7 +15565,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description If-Match is missing. */
+            /** @description The If-Match header is missing. */
             428: {
                 headers: {
                     [name: string]: unknown;
@@ -15574,7 +15574,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -15583,7 +15583,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15630,7 +15630,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15639,7 +15639,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15657,7 +15657,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -15666,7 +15666,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Changed by someone else in the meantime. */
+            /** @description Someone else changed this in the meantime. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -15693,7 +15693,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description If-Match is missing. */
+            /** @description The If-Match header is missing. */
             428: {
                 headers: {
                     [name: string]: unknown;
@@ -15702,7 +15702,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -15711,7 +15711,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15758,7 +15758,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15767,7 +15767,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15785,7 +15785,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -15812,7 +15812,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -15821,7 +15821,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15860,7 +15860,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15869,7 +15869,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15887,7 +15887,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -15914,7 +15914,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -15923,7 +15923,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15966,7 +15966,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15975,7 +15975,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15993,7 +15993,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -16020,7 +16020,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -16029,7 +16029,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16070,7 +16070,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -16079,7 +16079,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -16097,7 +16097,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -16124,7 +16124,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -16133,7 +16133,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16172,7 +16172,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -16181,7 +16181,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -16199,7 +16199,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -16226,7 +16226,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -16235,7 +16235,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16275,7 +16275,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -16284,7 +16284,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -16311,7 +16311,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16351,7 +16351,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -16360,7 +16360,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -16378,7 +16378,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -16405,7 +16405,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -16414,7 +16414,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16459,7 +16459,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -16468,7 +16468,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -16486,7 +16486,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -16513,7 +16513,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -16522,7 +16522,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16563,7 +16563,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -16572,7 +16572,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -16599,7 +16599,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16654,7 +16654,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -16663,7 +16663,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -16690,7 +16690,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16735,7 +16735,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -16744,7 +16744,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -16771,7 +16771,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16811,7 +16811,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -16820,7 +16820,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -16847,7 +16847,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16888,7 +16888,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -16897,7 +16897,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -16915,7 +16915,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -16942,7 +16942,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -16951,7 +16951,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17003,7 +17003,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -17012,7 +17012,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -17048,7 +17048,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17092,7 +17092,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -17101,7 +17101,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -17137,7 +17137,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17177,7 +17177,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -17186,7 +17186,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -17213,7 +17213,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17255,7 +17255,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -17264,7 +17264,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -17282,7 +17282,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -17309,7 +17309,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -17318,7 +17318,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17367,7 +17367,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -17376,7 +17376,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -17403,7 +17403,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17441,7 +17441,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -17450,7 +17450,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -17477,7 +17477,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17522,7 +17522,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -17531,7 +17531,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -17549,7 +17549,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -17576,7 +17576,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -17585,7 +17585,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17625,7 +17625,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -17634,7 +17634,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -17661,7 +17661,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17699,7 +17699,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -17708,7 +17708,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -17726,7 +17726,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflicts with what exists. */
+            /** @description This conflicts with what exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -17753,7 +17753,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -17762,7 +17762,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17800,7 +17800,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -17827,7 +17827,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -17836,7 +17836,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17874,7 +17874,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not signed in. */
+            /** @description You are not signed in. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -17883,7 +17883,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -17910,7 +17910,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17948,7 +17948,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed. */
+            /** @description You are not allowed to do this. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -17975,7 +17975,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries. */
+            /** @description Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -17984,7 +17984,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer. */
+            /** @description Not available right now. */
             503: {
                 headers: {
                     [name: string]: unknown;
