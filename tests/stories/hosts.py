@@ -1,5 +1,6 @@
 """Two hosts of one Corral on this machine: two data directories, two ports, one PostgreSQL."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -9,6 +10,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from sqlalchemy import select
+
+from corral.store.database import Database, Transaction
+from corral.store.leadership import leadership
+from corral.zones.tables import zone
 from tests.databases import postgresql_database
 from tests.live import LiveCorral, corral_environment, end_work, running_corral
 from tests.postgres import Server
@@ -34,6 +40,26 @@ class TwoHosts:
         identity = (corral.home / "zone-id").read_text().strip()
         zones = administrator(self.first if alive(self.first) else self.second).call("GET", "/zones")["items"]
         return next(str(one["name"]) for one in zones if one["identity"] == identity)
+
+    def leaders(self) -> dict[str, set[str]]:
+        """By the identity of each zone: the ids of the hosts that have led a loop of it last."""
+
+        def read(transaction: Transaction) -> dict[str, set[str]]:
+            of_zone = leadership.c.name.like("%/" + zone.c.id)
+            rows = transaction.rows(select(zone.c.identity, leadership.c.holder).where(of_zone))
+            found: dict[str, set[str]] = {}
+            for identity, holder in rows:
+                found.setdefault(identity, set()).add(holder.partition("/")[0])
+            return found
+
+        async def ask() -> dict[str, set[str]]:
+            database = Database(self.database_url)
+            try:
+                return await database.read(read)
+            finally:
+                await database.close()
+
+        return asyncio.run(ask())
 
 
 @contextmanager

@@ -92,6 +92,10 @@ def test_each_host_drives_its_own_machine_and_both_know_both(hosts: TwoHosts) ->
         assert {(one["id"], one["url"], one["state"]) for one in listed} == {
             ((one.home / "zone-id").read_text().strip(), one.url, "up") for one in hosts
         }
+        names = {one["id"]: one["name"] for one in listed}
+        assert len(set(names.values())) == 2, "two data directories on one machine are told apart"
+        assert {one["identity"]: one["driven_by"] for one in zones_of(person)} == names
+    assert hosts.leaders() == {identity: {identity} for identity in names}
 
 
 def test_output_of_work_on_the_other_host_is_read_through_it(hosts: TwoHosts) -> None:
@@ -203,7 +207,11 @@ def test_work_of_each_host_survives_the_death_of_the_other(hosts: TwoHosts, numb
             lambda: next(one for one in zones_of(person) if one["name"] == hosts.zone_of(dies)),
             lambda one: one["state"] == "unreachable",
         )
-        assert (zone["driven_by"], bool(zone["last_driven_by"]), bool(zone["since"])) == (None, True, True)
+        dead = (dies.home / "zone-id").read_text().strip()
+        name = next(one["name"] for one in person.call("GET", "/hosts")["items"] if one["id"] == dead)
+        assert (zone["driven_by"], zone["last_driven_by"], bool(zone["since"])) == (None, name, True)
+        # Its leaderships have expired, and still the host that lives leads no loop of that machine.
+        assert hosts.leaders()[dead] == {dead}
         assert person.look(there)["state"] == "running", "nobody knows better, and nothing is lost"
     finally:
         dies.start_again()

@@ -19,13 +19,28 @@ app = new_app(help="Manage hosts: machines that run Corral on one PostgreSQL.")
 
 @app.command("list")
 def list_hosts(as_json: Json = False) -> None:
-    """List the hosts, where the others reach each, and when it was last heard of."""
-    hosts = list(connect().hosts.list())
+    """List the hosts: where others reach each, which zones it drives, and when it last reported."""
+    client = connect()
+    hosts = list(client.hosts.list())
     if as_json:
         print_json(encode(hosts))
         return
-    rows = ((one.name, one.state, one.url, shown_time(one.seen_at), one.version, one.id) for one in hosts)
-    print_table(("Name", "State", "Address", "Heard of", "Version", "Id"), rows, empty="There is no host.")
+    zones = list(client.zones.list())
+    rows = (
+        (
+            one.name,
+            one.state,
+            one.url or "none",
+            ", ".join(zone.name for zone in zones if zone.driven_by == one.name) or "nothing",
+            shown_time(one.started_at),
+            shown_time(one.seen_at),
+            one.version,
+            one.id,
+        )
+        for one in hosts
+    )
+    columns = ("Name", "State", "Address", "Drives", "Since", "Last seen", "Version", "Id")
+    print_table(columns, rows, empty="There is no host.")
 
 
 @app.command()

@@ -85,6 +85,7 @@ class Loop:
         zone: str = "",
         topics: Sequence[str] = (),
         may_lead: MayLead | None = None,
+        host: str = "",
         exclusive: bool = True,
         leadership_seconds: float = 30.0,
         longest_turn_seconds: float = 300.0,
@@ -105,7 +106,7 @@ class Loop:
         self._pace = pace or Pace(period_seconds)
         self._timing = timing or SystemTiming()
         self._chance = chance
-        self._holder = f"{socket.gethostname()[:40]}/{os.getpid()}/{secrets.token_hex(6)}"
+        self._holder = f"{(host or socket.gethostname())[:40]}/{os.getpid()}/{secrets.token_hex(6)}"
         self._attention = asyncio.Event()
         self._stopping = False
         self._hinted_at: float | None = None

@@ -44,8 +44,16 @@ class Meter:
         self._nodes: dict[str, str] = {}
         self._recorded: tuple[int, float] | None = None  # in which term, and when history was recorded
 
-    def loop(self, may_lead: MayLead | None = None) -> Loop:
-        return Loop("meter", self._database, self.turn, PERIOD_SECONDS, zone=self._zone_id, may_lead=may_lead)
+    def loop(self, may_lead: MayLead | None = None, host: str = "") -> Loop:
+        return Loop(
+            "meter",
+            self._database,
+            self.turn,
+            PERIOD_SECONDS,
+            zone=self._zone_id,
+            may_lead=may_lead,
+            host=host,
+        )
 
     async def turn(self, term: Term) -> Done:
         # The clock first: what is there afterwards was there at that moment, too.

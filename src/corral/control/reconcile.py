@@ -89,7 +89,7 @@ class Reconciler:
         self._turned = asyncio.Event()
         self.problems: tuple[str, ...] = ()  # what the engine cannot do for anybody
 
-    def loop(self, may_lead: MayLead | None = None) -> Loop:
+    def loop(self, may_lead: MayLead | None = None, host: str = "") -> Loop:
         self._loop = Loop(
             RECONCILE,
             self._database,
@@ -98,6 +98,7 @@ class Reconciler:
             zone=self._zone_id,
             topics=[TOPIC],
             may_lead=may_lead,
+            host=host,
         )
         return self._loop
 

@@ -51,6 +51,7 @@ class Equipment:
     only_one_person: bool = False
     fetch: FetchContent | None = None
     links: HostLinks | None = None  # to other hosts
+    host: str = ""  # the id of this one
 
 
 class ZoneRegistry:
@@ -150,6 +151,7 @@ class ZoneRegistry:
             shared.samples,
             shared.listener,
             identity=row.identity,
+            host=shared.host,
             fetch=shared.fetch,
             only_one_person=shared.only_one_person and row.kind is ZoneKind.LOCAL,
         )

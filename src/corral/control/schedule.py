@@ -76,7 +76,7 @@ class Scheduler:
         self._shown: Mapping[Key, str] | None = None  # troubles as they are in the database
         self._line = asyncio.Lock()  # what is known must stay as it was planned from until it is committed
 
-    def loop(self, may_lead: MayLead | None = None) -> Loop:
+    def loop(self, may_lead: MayLead | None = None, host: str = "") -> Loop:
         return Loop(
             "schedule",
             self._database,
@@ -85,6 +85,7 @@ class Scheduler:
             zone=self._zone_id,
             topics=[journal.topic(self._zone_id)],
             may_lead=may_lead,
+            host=host,
         )
 
     async def turn(self, term: Term) -> Done:

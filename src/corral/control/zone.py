@@ -29,6 +29,7 @@ class Zone:
     """A zone that this process can drive, and does as far as it leads the loops.
 
     `identity` is that of what the engine reaches: leadership is not contested while the zone is another's.
+    `host` is the id of the host that this process runs on.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Zone:
         listener: Listener | None = None,
         *,
         identity: str | None = None,
+        host: str = "",
         fetch: FetchContent | None = None,
         only_one_person: bool = False,
         make_planner: Callable[[], Planner] = Planner,
@@ -50,6 +52,7 @@ class Zone:
         self.id = zone_id
         self.engine = engine
         self._identity = identity
+        self._host = host
         if only_one_person:
             kinds = {name: OnlyOnePerson(kind) for name, kind in kinds.items()}
         read_time = read_time or clock_in(engine.clock_domain, database.now)
@@ -65,9 +68,9 @@ class Zone:
     async def running(self) -> AsyncIterator[None]:
         may_lead = None if self._identity is None else self._is_ours
         self.loops = (
-            self.reconciler.loop(may_lead),
-            self.scheduler.loop(may_lead),
-            self.meter.loop(may_lead),
+            self.reconciler.loop(may_lead, self._host),
+            self.scheduler.loop(may_lead, self._host),
+            self.meter.loop(may_lead, self._host),
         )
         async with running(self.loops):
             watch = asyncio.create_task(self.reconciler.watch(), name=f"watch {self.id}")

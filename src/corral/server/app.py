@@ -166,6 +166,7 @@ def create_app(parts: Parts) -> FastAPI:
         only_one_person=settings.trusted,
         fetch=UploadFetcher(files, content),
         links=links,
+        host=host.id,
     )
     zones = ZoneRegistry(database, parts.open_engine, equipment)
     flushes: list[Callable[[], Awaitable[object]]] = [partial(access.seen.flush, database)]

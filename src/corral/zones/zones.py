@@ -17,6 +17,7 @@ from corral.core.refusals import Conflict, FieldError, Invalid, NotFound
 from corral.core.text import name_key
 from corral.engines.simulated_zone import rows as simulation
 from corral.events.record import publish
+from corral.hosts.tables import host
 from corral.identity.lookups import root_of
 from corral.store.database import AnyRow, Transaction
 from corral.store.leadership import current_time, leadership
@@ -33,6 +34,8 @@ TOPIC = "zones"
 WorkInZone = Callable[[Transaction, str], Sequence[str]]
 MOST_SIMULATED = 20
 RECONCILE = "reconcile"  # the loop whose leader drives a zone
+# Hosts go by their ids, for two of them may be on one machine.
+_IS_HOLDER = leadership.c.holder.like(host.c.id + "/%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +76,10 @@ def list_zones(transaction: Transaction) -> models.Zones:
             leadership.c.holder,
             leadership.c.since,
             leadership.c.expires_at,
+            host.c.name.label("host_name"),
         )
         .join(leadership, leads, isouter=True)
+        .join(host, _IS_HOLDER, isouter=True)
         .where(zone.c.removed_at.is_(None))
         .order_by(zone.c.id)
     )
@@ -131,7 +136,7 @@ def remove_zone(transaction: Transaction, caller: Caller, zone_id: str, work_in:
     _changed(transaction, zone_id, found.generation + 1)
 
 
-def ensure_local_zone(transaction: Transaction, identity: str, host: str) -> Zone:
+def ensure_local_zone(transaction: Transaction, identity: str, machine: str) -> Zone:
     """This machine as a zone with one pool: found by its identity, or made.
 
     A zone of an older version has no identity: it is this machine's if a node of it has its name, or none.
@@ -142,11 +147,11 @@ def ensure_local_zone(transaction: Transaction, identity: str, host: str) -> Zon
     local = _ZONES.where(zone.c.kind == ZoneKind.LOCAL, zone.c.identity.is_(None)).order_by(zone.c.id)
     for row in transaction.rows(local):
         hosts = {name for (name,) in transaction.rows(select(node.c.name).where(node.c.zone_id == row.id))}
-        if not hosts or host in hosts:
+        if not hosts or machine in hosts:
             transaction.run(update(zone).where(zone.c.id == row.id).values(identity=identity))
             return _found(transaction, row.id)
     used_names = {name for (name,) in transaction.rows(select(zone.c.name))}
-    names = (ZoneKind.LOCAL.value, host[:NAME_LENGTH], f"{host[: NAME_LENGTH - 9]}-{identity[-8:]}")
+    names = (ZoneKind.LOCAL.value, machine[:NAME_LENGTH], f"{machine[: NAME_LENGTH - 9]}-{identity[-8:]}")
     name = next(each for each in names if each not in used_names)
     zone_id = _insert(transaction, name, ZoneKind.LOCAL, identity, None)
     transaction.hint(TOPIC)
@@ -162,18 +167,20 @@ def is_identity(transaction: Transaction, zone_id: str, identity: str | None) ->
 def driver_of(transaction: Transaction, zone_id: str) -> str | None:
     """The host that drives the zone; None if nobody does."""
     row = transaction.first(
-        select(leadership.c.holder, leadership.c.expires_at).where(
-            leadership.c.name == f"{RECONCILE}/{zone_id}"
-        )
+        select(leadership.c.holder, leadership.c.expires_at, host.c.name.label("host_name"))
+        .join(host, _IS_HOLDER, isouter=True)
+        .where(leadership.c.name == f"{RECONCILE}/{zone_id}")
     )
     if row is None or row.expires_at <= current_time(transaction):
         return None
-    return host_of(row.holder)
+    return _host_name(row)
 
 
-def host_of(holder: str) -> str:
-    """Of a holder of leadership, which is `host/process/random`."""
-    return holder.partition("/")[0]
+def _host_name(row: AnyRow) -> str | None:
+    """Of the holder of a leadership; without its name, as it calls itself in `host/process/random`."""
+    if row.host_name is not None:
+        return str(row.host_name)
+    return str(row.holder).partition("/")[0] if row.holder else None
 
 
 def _shown(row: AnyRow, now: datetime) -> models.Zone:
@@ -186,8 +193,8 @@ def _shown(row: AnyRow, now: datetime) -> models.Zone:
         name=row.name,
         kind=row.kind,
         state=state,
-        driven_by=host_of(row.holder) if led else None,
-        last_driven_by=host_of(row.holder) if row.holder else None,
+        driven_by=_host_name(row) if led else None,
+        last_driven_by=_host_name(row),
         since=row.since if led else _undriven_since(row),
         identity=row.identity,
         nodes=None if row.settings is None else row.settings["nodes"],
