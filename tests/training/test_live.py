@@ -70,3 +70,37 @@ def test_training_that_is_suspended_goes_on_where_it_stopped(client: Client) -> 
     assert ended.attempt == 2
     assert output(client, work.id).startswith("going on after epoch")
     assert "epoch 7:" in output(client, work.id)
+
+
+SERVE = """
+import http.server, pathlib, time
+while not pathlib.Path("go").exists():
+    time.sleep(0.02)
+http.server.HTTPServer(("127.0.0.1", 8000), http.server.SimpleHTTPRequestHandler).serve_forever()
+"""
+
+
+def test_work_is_ready_when_its_server_answers(client: Client) -> None:
+    work = client.training.submit(
+        {
+            "name": "serve",
+            "command": ["python3", "-c", SERVE],
+            "ports": ["web=8000/http"],
+            "readiness": "web/",
+            "resources": NEEDS,
+        }
+    )
+    running = wait_for(client, work.id, "running")
+    assert (running.ready_replicas, running.ready_at) == (0, None)
+    with client.workloads.execute(work.id, ["touch", "/workspace/go"]) as session:
+        for _ in session:
+            pass
+    until = time.monotonic() + LIMIT_SECONDS
+    while (seen := client.workloads.get(work.id)).ready_at is None:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    assert seen.ready_replicas == 1
+    assert seen.ready_at == seen.attempts[0].replicas[0].ready_at
+    client.workloads.stop(work.id)
+    ended = wait_for(client, work.id, "stopped")
+    assert (ended.ready_replicas, ended.ready_at) == (0, None)

@@ -1434,6 +1434,10 @@ class Workload(WorkloadStates):
     """The number of the last attempt; 0 before the first."""
     nodes: tuple[str, ...]
     """Where it is now."""
+    ready_replicas: int = 0
+    """How many of its replicas are ready now."""
+    ready_at: datetime | None = None
+    """Since when all of its replicas have been ready."""
     damaged: bool = False
     """Its document cannot be read, so what it asks for is unknown; `reason` says so."""
     simulated: bool

@@ -1,8 +1,9 @@
 """`corral describe`: one workload with everything that happened to it."""
 
 import shlex
+from collections.abc import Mapping
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from corral_sdk import encode
@@ -12,7 +13,7 @@ from corral.cli.connection import connect, shown_time
 from corral.cli.frame import Json, new_app
 from corral.cli.output import note, print_facts, print_json, print_table, say
 from corral.cli.work_names import find_workload
-from corral.cli.work_words import SIMULATED, needs_words, size_words, waiting_words
+from corral.cli.work_words import SIMULATED, needs_words, ready_words, size_words, waiting_words
 from corral.core.durations import duration_words
 
 app = new_app()
@@ -42,8 +43,19 @@ def describe(
     if placed:
         say("")
         print_table(
-            ("Attempt", "Replica", "Node", "Devices", "Phase", "End"),
-            ((number, one.number, one.node, _devices(one), one.phase, _end(one)) for number, one in placed),
+            ("Attempt", "Replica", "Node", "Devices", "Phase", "Ready since", "End"),
+            (
+                (
+                    number,
+                    one.number,
+                    one.node,
+                    _devices(one),
+                    one.phase,
+                    shown_time(one.ready_at),
+                    _end(one),
+                )
+                for number, one in placed
+            ),
             empty="",
         )
 
@@ -83,6 +95,9 @@ def _print_facts(work: WorkloadDetail) -> None:
             "Parent": work.parent_id,
             "Zone": work.zone_name,
             "Where": work.nodes,
+            "Ports": [_port(one) for one in spec.get("ports") or ()],
+            "Ready when": _readiness(spec.get("readiness")),
+            "Ready": _ready(work),
             "Simulated": _simulated(work),
             "Whose": f"{work.user.name} in {work.organisation.name}",
             "Priority": f"{work.priority}{'' if work.preemptible else ', not preemptible'}",
@@ -95,6 +110,27 @@ def _print_facts(work: WorkloadDetail) -> None:
             "Exit code": work.exit_code,
         }
     )
+
+
+def _port(port: Mapping[str, Any]) -> str:
+    return f"{port['name']}={port['number']}/{port['protocol']}"
+
+
+def _readiness(readiness: Mapping[str, Any] | None) -> str | None:
+    """How Corral finds out that a replica is ready; None where that is when it runs."""
+    if readiness is None:
+        return None
+    if readiness.get("output") is not None:
+        return f'its output contains "{readiness["output"]}"'
+    if readiness.get("path") is not None:
+        return f"GET {readiness['path']} is answered on port {readiness['port']}"
+    return f"port {readiness['port']} accepts connections"
+
+
+def _ready(work: WorkloadDetail) -> str | None:
+    if work.ready_at is not None:
+        return f"since {shown_time(work.ready_at)}"
+    return ready_words(work) or None
 
 
 def _devices(replica: ReplicaView) -> str:

@@ -12,7 +12,15 @@ from corral.cli.frame import Json, new_app
 from corral.cli.names import find_organisation, find_user
 from corral.cli.output import note, print_json, print_table
 from corral.cli.work_names import find_workload
-from corral.cli.work_words import SIMULATED, needs_words, short_ids, since_words, waiting_words, where_words
+from corral.cli.work_words import (
+    SIMULATED,
+    needs_words,
+    ready_words,
+    short_ids,
+    since_words,
+    waiting_words,
+    where_words,
+)
 
 app = new_app()
 
@@ -54,7 +62,17 @@ def ps(
     if as_json:
         print_json(encode(items[:limit]))
         return
-    columns = ("Id", "Name", *(("Whose",) if others else ()), "State", "Needs", "Where", "Age", "Why")
+    columns = (
+        "Id",
+        "Name",
+        *(("Whose",) if others else ()),
+        "State",
+        "Ready",
+        "Needs",
+        "Where",
+        "Age",
+        "Why",
+    )
     ids = short_ids(items[:limit])
     rows = (
         (
@@ -62,6 +80,7 @@ def ps(
             each.name,
             *((each.user.name,) if others else ()),
             each.state,
+            ready_words(each),
             needs_words(each.resources, each.replicas),
             where_words(each),
             since_words(each.created_at),
@@ -69,7 +88,9 @@ def ps(
         )
         for each in items[:limit]
     )
-    print_table(columns, rows, empty=_empty(ended or bool(state or family)), whole=("Id", "State", "Age"))
+    print_table(
+        columns, rows, empty=_empty(ended or bool(state or family)), whole=("Id", "State", "Ready", "Age")
+    )
     if any(each.simulated for each in items[:limit]):
         note(SIMULATED)
     if len(items) > limit:

@@ -47,6 +47,8 @@ def run(
     param: options.Parameters = None,
     time_limit: options.TimeLimit = None,
     retries: options.Retries = 0,
+    port: options.Ports = None,
+    ready: options.Ready = None,
     priority: options.Priority = None,
     runtime: options.Runtime = None,
     launch: options.Launch = "plain",
@@ -92,6 +94,8 @@ def run(
         "priority": priority,
         "runtime": runtime,
         "zone": zone,
+        "ports": port or None,
+        "readiness": ready,
         "simulation": None if simulate is None else {"duration": simulate},
     }
     document |= {key: value for key, value in optional.items() if value is not None}

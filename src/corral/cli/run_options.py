@@ -33,6 +33,14 @@ Parameters = Annotated[
 ]
 TimeLimit = Annotated[str | None, typer.Option(metavar="TIME", help="Stop it after 90s, 30min, 2h, 1d.")]
 Retries = Annotated[int, typer.Option(metavar="N", help="How often to retry after a failure.")]
+Ports = Annotated[
+    list[str] | None,
+    typer.Option("--port", metavar="PORT", help="Port it listens on: 8000, web=8000/http; repeatable."),
+]
+Ready = Annotated[
+    str | None,
+    typer.Option(metavar="CHECK", help="It is ready when 8000 or 8000/healthz answers, or output:TEXT."),
+]
 Priority = Annotated[int | None, typer.Option(metavar="1…5", help="At most yours. [yours]")]
 Runtime = Annotated[str | None, typer.Option(metavar="NAME", help="Python environment: corral runtime list.")]
 Launch = Annotated[

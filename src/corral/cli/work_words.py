@@ -15,6 +15,7 @@ __all__ = [
     "is_unplaced",
     "needs_words",
     "rate_words",
+    "ready_words",
     "short_ids",
     "since_words",
     "size_words",
@@ -41,6 +42,13 @@ def short_ids(works: Sequence[Workload]) -> dict[str, str]:
 
 def where_words(work: Workload) -> str:
     return f"{', '.join(work.nodes)} (simulated)" if work.simulated else ", ".join(work.nodes)
+
+
+def ready_words(work: Workload) -> str:
+    """`1/2`: how many of its replicas are ready; nothing where none could be."""
+    if work.state not in ("starting", "running", "suspending", "stopping"):
+        return ""
+    return f"{work.ready_replicas}/{work.replicas}"
 
 
 def needs_words(resources: Resources, replicas: int) -> str:

@@ -25,7 +25,6 @@ from corral.usage.clock import Mark, Reading
 from corral.workloads.documents import DamagedDocumentError
 from corral.workloads.machine import (
     End,
-    Member,
     Phase,
     PreemptionCancelled,
     ReplicaEnded,
@@ -43,6 +42,7 @@ from corral.workloads.records import (
     ids_in_states,
     load,
     note_member,
+    note_ready,
 )
 from corral.workloads.rows import ReplicaRow, WorkloadRow
 from corral.workloads.states import LEAVING, PRESENT, WAITING, State
@@ -176,18 +176,19 @@ def _see(
         todo.forgets.setdefault(workload_id, []).append(name)
         todo.recorded += 1
         return
-    _note_progress(transaction, loaded.life.members[number], run_id, run)
+    _note_progress(transaction, loaded, run_id, run)
     phase = Phase.STARTING if run.phase is RunPhase.STARTING else Phase.RUNNING
     present[workload_id] = apply(transaction, loaded, ReplicaObserved(number, phase))
 
 
-def _note_progress(transaction: Transaction, member: Member, run_id: RunId, run: Run) -> None:
+def _note_progress(transaction: Transaction, loaded: Loaded, run_id: RunId, run: Run) -> None:
     """When it started, and since when it has been ready. What begins ready is written at once."""
     ready_at = None if run.ready_since is None else _moment(run.ready_since)
-    if run.started is not None and member.phase is not Phase.RUNNING:
+    phase = loaded.life.members[run_id.replica].phase
+    if run.started is not None and phase is not Phase.RUNNING:
         note_member(transaction, run_id, {"started_at": _moment(run.started), "ready_at": ready_at})
-    elif member.phase is Phase.RUNNING:
-        note_member(transaction, run_id, {"ready_at": ready_at})
+    elif phase is Phase.RUNNING:
+        note_ready(transaction, loaded.row, run_id, ready_at)
 
 
 def _follow_up(

@@ -5,7 +5,7 @@ the plug. A kind never imports another one; what several of them need lies in `i
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -18,7 +18,9 @@ from corral.identity.user_hooks import UserHook
 from corral.inputs.secrets import SecretBox
 from corral.store.database import Transaction
 from corral.workloads.creation import Home
+from corral.workloads.documents import Document
 from corral.workloads.ownership import NOTHING_OWNED, Owned
+from corral.workloads.readiness import ports_of, readiness_of
 from corral.workloads.rows import ReplicaRow, WorkloadRow
 from corral.workloads.spec import WorkSpec
 from corral.workloads.zone_choice import ZoneChoice
@@ -76,7 +78,8 @@ class Kind:
 
     `owned` are its rows beside workloads. `folder` names a directory below the data directory with one entry
     for each workload, called by its id; entries of work that is gone are swept. Secrets that work was given
-    are masked in its output anyway; `masks` adds to them.
+    are masked in its output anyway; `masks` adds to them. Ports and readiness of the document reach the
+    engine by themselves; a kind that knows better says its own in its tasks.
     """
 
     submission: Submission[Any]
@@ -105,7 +108,16 @@ class OpenKind:
     def tasks(
         self, transaction: Transaction, row: WorkloadRow, replicas: Sequence[ReplicaRow]
     ) -> Mapping[int, Task]:
-        return self.kind.tasks(self.context, transaction, row, replicas)
+        """What the kind says, with the ports and the readiness of the document where it says none."""
+        tasks = self.kind.tasks(self.context, transaction, row, replicas)
+        document = row.stored.read(Document)
+        ports, readiness = ports_of(document), readiness_of(document)
+        if not ports and readiness is None:
+            return tasks
+        return {
+            number: replace(task, ports=task.ports or ports, readiness=task.readiness or readiness)
+            for number, task in tasks.items()
+        }
 
     def masks(self, transaction: Transaction, row: WorkloadRow) -> tuple[bytes, ...]:
         given = self.context.secrets.masks(transaction, row.id)

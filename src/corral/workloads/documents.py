@@ -8,7 +8,7 @@ Version 2 keeps parameters of training as text, and always says why the zone was
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -76,6 +76,24 @@ class Simulation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Port:
+    """On which the work listens."""
+
+    name: str
+    number: Annotated[int, Field(ge=1, le=65535)]
+    protocol: Literal["tcp", "http"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """A port, with a path or without, or a text of the output."""
+
+    port: Annotated[int, Field(ge=1, le=65535)] | None
+    path: str | None
+    output: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """What the documents of all kinds share. A kind's own type adds what is its own."""
 
@@ -94,6 +112,9 @@ class Document:
     time_limit_seconds: Positive | None
     grace_seconds: Annotated[int, Field(ge=0, le=LONGEST_GRACE_SECONDS)]
     retries: Annotated[int, Field(ge=0, le=MOST_RETRIES)]
+    # Not in the first documents of version 2.
+    ports: tuple[Port, ...] = ()
+    readiness: Readiness | None = None
 
     @staticmethod
     def upgrade(version: int, content: JsonObject) -> JsonObject:

@@ -86,6 +86,8 @@ class Workload(Output):
     preemptible: bool
     attempt: int = Field(description="The number of the last attempt; 0 before the first.")
     nodes: list[str] = Field(description="Where it is now.")
+    ready_replicas: int = Field(0, description="How many of its replicas are ready now.")
+    ready_at: Instant | None = Field(None, description="Since when all of its replicas have been ready.")
     damaged: bool = Field(
         False,
         description="Its document cannot be read, so what it asks for is unknown; `reason` says so.",

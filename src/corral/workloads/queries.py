@@ -1,7 +1,9 @@
 """Finding workloads as far as the caller may see them: one's own, and those of scopes one may read."""
 
+import json
 from collections.abc import Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, false, func, or_, select
 
@@ -11,6 +13,7 @@ from corral.api.pages import Order, Page, page_of
 from corral.identity.lookups import in_subtrees
 from corral.identity.tables import organisation, user
 from corral.store.database import Transaction
+from corral.store.schema import any_of
 from corral.workloads import troubles
 from corral.workloads.documents import DamagedDocumentError, Document
 from corral.workloads.models import (
@@ -33,6 +36,37 @@ from corral.zones.tables import node
 
 _DAMAGED = "Its document is damaged ({error}): Corral cannot run it. Restore a backup, or stop and delete it."
 _UNREADABLE = Reason(why="damaged", sentence="The record of why is damaged.", facts={})
+
+
+class Presence(NamedTuple):
+    """Where work is now, and how many of its replicas are ready there, the last of them since when."""
+
+    nodes: tuple[str, ...]
+    on_simulated: bool
+    ready: int
+    last_ready_at: datetime | None
+
+
+NOWHERE = Presence((), False, 0, None)
+_a, _r = allocation.c, replica.c
+_PRESENCES = (
+    select(
+        _a.workload_id,
+        _a.node,
+        node.c.simulated,
+        func.count(_r.ready_at).label("ready"),
+        func.max(_r.ready_at).label("last_ready_at"),
+    )
+    .join(node, and_(node.c.zone_id == _a.zone_id, node.c.name == _a.node), isouter=True)
+    .join(
+        replica,
+        and_(_r.workload_id == _a.workload_id, _r.attempt == _a.attempt, _r.number == _a.replica),
+        isouter=True,
+    )
+    .where(any_of(_a.workload_id, "ids"))
+    .group_by(_a.workload_id, _a.node, node.c.simulated)
+    .order_by(_a.workload_id, _a.node)
+)
 NEWEST = Order("-created", (workload.c.id,), descending=True)
 
 
@@ -119,7 +153,7 @@ def get_new(transaction: Transaction, caller: Caller, workload_id: str) -> Workl
     """Work of the caller's own that was submitted in this transaction: no plan has seen it, nothing ran."""
     found = find(transaction, caller, workload_id)
     return WorkloadDetail(
-        **dict(_view(found, [], not_planned(), on_simulated=False)),
+        **dict(_view(found, NOWHERE, not_planned())),
         spec=found.row.stored.upgraded(),
         transitions=_transitions(transaction, workload_id),
         attempts=[],
@@ -129,46 +163,33 @@ def get_new(transaction: Transaction, caller: Caller, workload_id: str) -> Workl
 
 
 def _views(transaction: Transaction, caller: Caller, works: Sequence[VisibleWorkload]) -> list[Workload]:
-    places: dict[str, list[str]] = {}
-    simulated: set[str] = set()
-    ids = [one.row.id for one in works]
-    for workload_id, name, is_simulated in transaction.rows(
-        select(allocation.c.workload_id, allocation.c.node, node.c.simulated)
-        .join(
-            node, and_(node.c.zone_id == allocation.c.zone_id, node.c.name == allocation.c.node), isouter=True
+    presences: dict[str, Presence] = {}
+    for row in transaction.rows(_PRESENCES, {"ids": json.dumps([one.row.id for one in works])}):
+        found = presences.get(row.workload_id, NOWHERE)
+        presences[row.workload_id] = Presence(
+            nodes=(*found.nodes, row.node),
+            on_simulated=found.on_simulated or bool(row.simulated),
+            ready=found.ready + row.ready,
+            last_ready_at=max(filter(None, (found.last_ready_at, row.last_ready_at)), default=None),
         )
-        .where(allocation.c.workload_id.in_(ids))
-        .distinct()
-        .order_by(allocation.c.workload_id, allocation.c.node)
-    ):
-        places.setdefault(workload_id, []).append(name)
-        if is_simulated:
-            simulated.add(workload_id)
     waits = waiting(transaction, caller, [one.row for one in works])
-    return [
-        _readable_view(
-            one, places.get(one.row.id, []), waits.get(one.row.id), on_simulated=one.row.id in simulated
-        )
-        for one in works
-    ]
+    return [_readable_view(one, presences.get(one.row.id, NOWHERE), waits.get(one.row.id)) for one in works]
 
 
-def _readable_view(
-    work: VisibleWorkload, nodes: list[str], waits: Waiting | None, *, on_simulated: bool
-) -> Workload:
+def _readable_view(work: VisibleWorkload, presence: Presence, waits: Waiting | None) -> Workload:
     """One whose document is damaged is listed, too: it can be found, and deleted."""
     try:
-        return _view(work, nodes, waits, on_simulated=on_simulated)
+        return _view(work, presence, waits)
     except DamagedDocumentError as damage:
-        return _damaged_view(work, nodes, waits, str(damage))
+        return _damaged_view(work, presence, waits, str(damage))
     except (TypeError, ValueError, KeyError, AttributeError) as error:
-        return _damaged_view(work, nodes, waits, type(error).__name__)
+        return _damaged_view(work, presence, waits, type(error).__name__)
 
 
-def _damaged_view(work: VisibleWorkload, nodes: list[str], waits: Waiting | None, error: str) -> Workload:
+def _damaged_view(work: VisibleWorkload, presence: Presence, waits: Waiting | None, error: str) -> Workload:
     message = _DAMAGED.format(error=error)
     return Workload(
-        **_facts(work, nodes, waits),
+        **_facts(work, presence, waits),
         reason=Reason(why="damaged", sentence=message, facts={}),
         damaged=True,
         zone_reason=None,
@@ -180,21 +201,22 @@ def _damaged_view(work: VisibleWorkload, nodes: list[str], waits: Waiting | None
     )
 
 
-def _view(work: VisibleWorkload, nodes: list[str], waits: Waiting | None, *, on_simulated: bool) -> Workload:
+def _view(work: VisibleWorkload, presence: Presence, waits: Waiting | None) -> Workload:
     document = work.row.stored.read(Document)
     return Workload(
-        **_facts(work, nodes, waits),
+        **_facts(work, presence, waits),
         reason=Reason.of(work.row.because),
         zone_reason=document.zone_reason,
         flavor=document.flavor,
         resources=Resources.of(document.resources),
         replicas=document.replicas,
         preemptible=document.preemptible,
-        simulated=on_simulated and document.resources.gpu is not None,
+        simulated=presence.on_simulated and document.resources.gpu is not None,
+        ready_at=presence.last_ready_at if presence.ready == document.replicas else None,
     )
 
 
-def _facts(work: VisibleWorkload, nodes: list[str], waits: Waiting | None) -> dict[str, Any]:
+def _facts(work: VisibleWorkload, presence: Presence, waits: Waiting | None) -> dict[str, Any]:
     """What is known of a workload without its document."""
     row = work.row
     return {
@@ -212,7 +234,8 @@ def _facts(work: VisibleWorkload, nodes: list[str], waits: Waiting | None) -> di
         "queue_id": row.queue_id,
         "priority": row.priority,
         "attempt": row.attempt,
-        "nodes": nodes,
+        "nodes": list(presence.nodes),
+        "ready_replicas": presence.ready,
         "created_at": row.created_at,
         "waiting_since": row.waiting_since if row.state in WAITING else None,
         "not_before": row.not_before,

@@ -8,9 +8,10 @@ made from an older one is refused by whoever commits it.
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select, update
 
 from corral.core.devices import DeviceUse
 from corral.core.runs import RunId
@@ -22,7 +23,7 @@ from corral.workloads.machine import Event, Fate, Life, Member, Phase, handle
 from corral.workloads.reasons import StateReason
 from corral.workloads.rows import WorkloadRow
 from corral.workloads.states import State, Wanted
-from corral.workloads.steps import CHANGE_MEMBER, read_rows, write_steps
+from corral.workloads.steps import CHANGE_MEMBER, read_rows, tell_lookers_on, write_steps
 from corral.workloads.tables import allocation, attempt, replica, workload
 
 
@@ -175,6 +176,12 @@ def note_member(transaction: Transaction, run: RunId, values: JsonObject) -> Non
     transaction.run(CHANGE_MEMBER, _key(run) | values)
 
 
+def note_ready(transaction: Transaction, row: WorkloadRow, run: RunId, ready_at: datetime | None) -> None:
+    """Since when a replica that runs has been ready. Whoever looks on hears of a change."""
+    if transaction.run(_READY, _key(run) | {"ready_at_": ready_at}):
+        tell_lookers_on(transaction, [row])
+
+
 def _key(run: RunId) -> JsonObject:
     return {"id_": run.workload_id, "attempt_": run.attempt, "number_": run.replica}
 
@@ -206,6 +213,16 @@ _FREE = delete(allocation).where(
     allocation.c.replica == bindparam("number_"),
 )
 _r = replica.c
+_READY = (
+    update(replica)
+    .where(
+        _r.workload_id == bindparam("id_"),
+        _r.attempt == bindparam("attempt_"),
+        _r.number == bindparam("number_"),
+        _r.ready_at.is_distinct_from(bindparam("ready_at_")),
+    )
+    .values(ready_at=bindparam("ready_at_"))
+)
 _LIVE_MEMBERS = (
     select(_r.workload_id, _r.number, _r.phase, _r.end, _r.said_done)
     .join(attempt, (attempt.c.workload_id == _r.workload_id) & (attempt.c.number == _r.attempt))

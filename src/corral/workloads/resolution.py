@@ -11,6 +11,7 @@ from corral.store.database import Transaction
 from corral.workloads.caps import pools_that_allow
 from corral.workloads.creation import Home
 from corral.workloads.documents import VERSION, StoredDocument
+from corral.workloads.port_spec import with_number
 from corral.workloads.spec import Gpu, Resources, WorkSpec
 from corral.zones.rules import SLICE_STRENGTH, takes_slices
 from corral.zones.tables import pool
@@ -27,6 +28,7 @@ def resolve(transaction: Transaction, home: Home, spec: WorkSpec, zone_id: str) 
         raise Invalid.field(
             "body.priority", f"Your own priority is {own}.", f"Ask for {own} or less, or leave it out."
         )
+    readiness = spec.readiness and with_number(spec.readiness, spec.ports)
     resolved = {
         "version": VERSION,
         "organisation_id": home.organisation.id,
@@ -34,6 +36,7 @@ def resolve(transaction: Transaction, home: Home, spec: WorkSpec, zone_id: str) 
         "resources": resources.model_dump(mode="json"),
         "priority": spec.priority or own,
         "pool_ids": pool_ids,
+        "readiness": readiness and readiness.model_dump(mode="json"),
         "zone_reason": None,  # known to whoever chose the zone
     }
     return StoredDocument(spec.model_dump(mode="json") | resolved)

@@ -20,6 +20,7 @@ from pydantic_core import CoreSchema
 from corral.api.models import Id, Input, storable, visible
 from corral.core import quantities
 from corral.workloads.documents import LARGEST, ResourceRequest
+from corral.workloads.port_spec import MOST_PORTS, AnyReadiness, Ports
 from corral.zones.rules import LONGEST_GRACE_SECONDS, MOST_REPLICAS, MOST_RETRIES, USUAL_GRACE_SECONDS
 
 
@@ -239,6 +240,17 @@ class WorkSpec(Input):
         ge=0,
         le=MOST_RETRIES,
         description="How often it is tried again after it failed; pools say how often at most.",
+    )
+    ports: Ports = Field(
+        [],
+        max_length=MOST_PORTS,
+        description="On which it listens: objects, or as people write them.",
+        examples=[["web=8000/http"]],
+    )
+    readiness: AnyReadiness | None = Field(
+        None,
+        description="How to find out that a replica is ready; left out, it is ready when it runs.",
+        examples=["8000/healthz", "output:Listening"],
     )
 
     @model_validator(mode="after")

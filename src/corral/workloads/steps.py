@@ -58,13 +58,18 @@ def publish_changes(transaction: Transaction, changes: Sequence[StateChange]) ->
     for zone_id in sorted({row.zone_id for row, _ in changes}):
         ids = [row.id for row, _ in changes if row.zone_id == zone_id]
         journal.append(transaction, zone_id, JournalKind.WORKLOAD, *ids)
-    paths = _paths(transaction, {row.organisation_id for row, _ in changes})
+    tell_lookers_on(transaction, [row for row, _ in changes])
+    transaction.hint(TOPIC)
+
+
+def tell_lookers_on(transaction: Transaction, rows: Sequence[WorkloadRow]) -> None:
+    """Publishes that these workloads look different now."""
+    paths = _paths(transaction, {row.organisation_id for row in rows})
     publish_all(
         transaction,
         EVENT,
-        [Change(row.id, row.revision, paths[row.organisation_id], row.user_id) for row, _ in changes],
+        [Change(row.id, row.revision, paths[row.organisation_id], row.user_id) for row in rows],
     )
-    transaction.hint(TOPIC)
 
 
 def _write_workloads(

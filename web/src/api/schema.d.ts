@@ -4070,6 +4070,29 @@ export interface components {
             /** Name */
             name: string;
         };
+        /**
+         * Port
+         * @description A port on which the work listens, inside its own network.
+         */
+        Port: {
+            /**
+             * Name
+             * @example web
+             */
+            name: string;
+            /**
+             * Number
+             * @example 8000
+             */
+            number: number;
+            /**
+             * Protocol
+             * @description What is spoken there.
+             * @default tcp
+             * @enum {string}
+             */
+            protocol?: "tcp" | "http";
+        };
         /** Position */
         Position: {
             /** Number */
@@ -4502,6 +4525,25 @@ export interface components {
             resource: components["schemas"]["Resource"];
             /** Weight */
             weight?: number | null;
+        };
+        /**
+         * Readiness
+         * @description Ready while the port accepts connections; with a path, while a GET of it is answered with a status from
+         *     200 to 399; or once a line of output contains a text.
+         */
+        Readiness: {
+            /**
+             * Output
+             * @example Listening on
+             */
+            output?: string | null;
+            /** Path */
+            path?: string | null;
+            /**
+             * Port
+             * @description Its number, or the name of one of `ports`.
+             */
+            port?: number | string | null;
         };
         /**
          * Reason
@@ -5302,6 +5344,15 @@ export interface components {
              */
             pools?: string[];
             /**
+             * Ports
+             * @description On which it listens: objects, or as people write them.
+             * @default []
+             * @example [
+             *       "web=8000/http"
+             *     ]
+             */
+            ports?: (components["schemas"]["Port"] | number | string)[];
+            /**
              * Preemptible
              * @description May be suspended to give others their share; false stays within the guarantee.
              * @default true
@@ -5312,6 +5363,12 @@ export interface components {
              * @description Up to your own; left out: your own.
              */
             priority?: number | null;
+            /**
+             * @description How to find out that a replica is ready; left out, it is ready when it runs.
+             * @example 8000/healthz
+             * @example output:Listening
+             */
+            readiness?: components["schemas"]["Readiness"] | number | string | null;
             /**
              * Replicas
              * @description They start together, or not at all; pools say how many at most.
@@ -5968,6 +6025,17 @@ export interface components {
             priority: number;
             /** Queue Id */
             queue_id: string;
+            /**
+             * Ready At
+             * @description Since when all of its replicas have been ready.
+             */
+            ready_at?: string | null;
+            /**
+             * Ready Replicas
+             * @description How many of its replicas are ready now.
+             * @default 0
+             */
+            ready_replicas?: number;
             reason: components["schemas"]["Reason"];
             /** Replicas */
             replicas: number;
@@ -6069,6 +6137,17 @@ export interface components {
             priority: number;
             /** Queue Id */
             queue_id: string;
+            /**
+             * Ready At
+             * @description Since when all of its replicas have been ready.
+             */
+            ready_at?: string | null;
+            /**
+             * Ready Replicas
+             * @description How many of its replicas are ready now.
+             * @default 0
+             */
+            ready_replicas?: number;
             reason: components["schemas"]["Reason"];
             /** Replicas */
             replicas: number;

@@ -8,6 +8,7 @@ import { usePlaces } from '../../../pages/organisation/places';
 import { useRunPlaces } from '../../../pages/work/run-places';
 import { PairList } from './PairList';
 import { PoolSelect } from './PoolSelect';
+import { PortFields } from './PortFields';
 import { RuntimeSelect } from './RuntimeSelect';
 import { SecretList } from './SecretList';
 import { GRACE_SECONDS, pairs, type Values } from './values';
@@ -34,6 +35,7 @@ export function LaunchDetails({ values }: { values: Values }) {
       <Fold title={t('menu.secrets')} summary={named(values.hidden) || t('launch.none')}>
         <SecretList />
       </Fold>
+      <PortFields values={values} />
       <Times values={values} />
       <Share values={values} />
     </div>

@@ -1,5 +1,6 @@
 import type { components } from '../../../api/schema';
 import type { Pool, Zone } from '../../../api/models';
+import { portText, readinessText } from '../../../pages/work/port-words';
 import { shellQuoted, shellWords } from '../../../pages/work/shell-words';
 import type { Entry } from './tar';
 
@@ -30,6 +31,9 @@ export interface Values {
   preemptible: boolean;
   priority?: number | null;
   pools?: string[];
+  /** As people write them: `web=8000/http`, `8000/healthz`, `output:Listening`. */
+  ports?: string[];
+  readiness?: string;
   /** Its name; ANY leaves it to Corral, ANY_SIMULATED among the simulated ones. */
   zone: string;
   /** Whether that is a simulated one; then only `simulation` counts. */
@@ -164,6 +168,8 @@ export function documentOf(values: Values): Document {
     ...(values.time_limit_seconds?.trim() ? { time_limit_seconds: values.time_limit_seconds.trim() } : {}),
     ...(values.upload_id && !values.simulated ? { upload_id: values.upload_id } : {}),
     ...(values.retries ? { retries: values.retries } : {}),
+    ...(values.ports && values.ports.length > 0 ? { ports: values.ports } : {}),
+    ...(values.readiness?.trim() ? { readiness: values.readiness.trim() } : {}),
     ...(values.preemptible ? {} : { preemptible: false }),
   };
   // The server fills in what it has a usual value for; its type says only what it answers.
@@ -207,6 +213,8 @@ export function commandOf(values: Values, organisationName: string | undefined):
     !values.network && '--no-network',
     values.priority && `--priority ${values.priority}`,
     values.time_limit_seconds?.trim() && `--time-limit ${shellQuoted(values.time_limit_seconds.trim())}`,
+    ...(values.ports ?? []).map((port) => `--port ${shellQuoted(port)}`),
+    values.readiness?.trim() && `--ready ${shellQuoted(values.readiness.trim())}`,
     values.retries && `--retries ${values.retries}`,
     !values.simulated && !values.files && !values.upload_id && '--no-upload',
   ].filter(Boolean);
@@ -260,6 +268,8 @@ export function valuesLike(spec: Record<string, unknown>): Values {
     simulation: document.simulation
       ? { ...document.simulation, duration: `${document.simulation.duration}s` }
       : usual.simulation,
+    ports: (document.ports ?? []).map(portText),
+    readiness: readinessText(document.readiness),
     launch: document.launch ?? 'plain',
     runtime: document.runtime ?? undefined,
     home: document.home ?? false,

@@ -45,7 +45,7 @@ const chips: Record<string, ChipState> = {
 function Replicas({ attempt, running }: { attempt: Attempt; running: boolean }) {
   const { t } = useTranslation();
   const size = useSize();
-  const { duration } = useFormat();
+  const { duration, moment } = useFormat();
   const now = useNow();
   const devices = ({ devices: held }: Replica) =>
     held.length === 0
@@ -62,10 +62,12 @@ function Replicas({ attempt, running }: { attempt: Attempt; running: boolean }) 
     row.end ? (
       <StatusChip state={chips[row.end] ?? 'stopped'} word={t(`work.replica.ended.${row.end as 'succeeded'}`)} />
     ) : (
-      <StatusChip
-        state={phase(row) === 'running' ? 'running' : 'starting'}
-        word={t(`work.replica.phase.${phase(row) as 'running'}`)}
-      />
+      <span title={row.ready_at ? t('work.fact.readySince', { moment: moment(row.ready_at) }) : undefined}>
+        <StatusChip
+          state={phase(row) === 'running' ? 'running' : 'starting'}
+          word={t(`work.replica.phase.${phase(row) as 'running'}`)}
+        />
+      </span>
     );
   const end = (row: Replica) =>
     row.signal !== null

@@ -2,8 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { WorkloadDetail } from '../../../api/models';
+import type { components } from '../../../api/schema';
 import { useFormat } from '../../../i18n/format';
 import { useZones } from '../../cluster/zones';
+import { portText } from '../port-words';
 import { usedQuery } from '../queries';
 import { isPresent } from '../states';
 import { useNeedsWords } from '../words';
@@ -19,6 +21,7 @@ export function WorkloadFacts({ work }: { work: WorkloadDetail }) {
   const { moment } = useFormat();
   const needs = useNeedsWords()(work);
   const used = useUsed(work);
+  const listening = useListening(work);
   const { several } = useZones();
   const facts: [string, ReactNode][] = [
     [
@@ -31,6 +34,7 @@ export function WorkloadFacts({ work }: { work: WorkloadDetail }) {
     ...(several || isSimulation(work)
       ? ([[t('work.fact.zone'), <ZoneOf key="zone" work={work} />]] as [string, ReactNode][])
       : []),
+    ...listening,
     ...(work.flavor ? ([[t('work.fact.flavor'), work.flavor]] as [string, ReactNode][]) : []),
     [
       t('work.fact.owner'),
@@ -55,6 +59,20 @@ export function WorkloadFacts({ work }: { work: WorkloadDetail }) {
       ))}
     </dl>
   );
+}
+
+/** Its ports, and since when it has been ready, of work that says when it is. */
+function useListening(work: WorkloadDetail): [string, ReactNode][] {
+  const { t } = useTranslation();
+  const { moment } = useFormat();
+  const { ports, readiness } = work.spec as Pick<components['schemas']['TrainingSpec'], 'ports' | 'readiness'>;
+  const ready = work.ready_at
+    ? t('work.fact.readySince', { moment: moment(work.ready_at) })
+    : t('work.fact.readyOf', { number: work.ready_replicas, of: work.replicas });
+  return [
+    ...(ports?.length ? ([[t('work.fact.ports'), ports.map(portText).join(', ')]] as [string, ReactNode][]) : []),
+    ...(readiness && isPresent(work.state) ? ([[t('work.fact.ready'), ready]] as [string, ReactNode][]) : []),
+  ];
 }
 
 const isSimulation = ({ spec }: WorkloadDetail): boolean => Boolean(spec.simulation);
