@@ -41,6 +41,7 @@ class Check:
     junit: bool = False
     takes_arguments: bool = False
     prepares: bool = False  # counted only when it fails
+    reads: tuple[str, ...] = ()  # all it depends on: not run again while nothing of it changed (earlier.py)
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,11 @@ def shapes(file: Path) -> str:
     return f"--shapes={file}"
 
 
-def npm_check(name: str, script: str, *options: str, junit: bool = False) -> Check:
-    return Check(name, ("npm", "run", "--silent", "--prefix", "web", script, *options), junit=junit)
+def npm_check(
+    name: str, script: str, *options: str, junit: bool = False, reads: tuple[str, ...] = ()
+) -> Check:
+    command = ("npm", "run", "--silent", "--prefix", "web", script, *options)
+    return Check(name, command, junit=junit, reads=reads)
 
 
 def stages() -> list[Stage]:
@@ -104,10 +108,14 @@ def checks() -> list[Stage]:
         Stage(
             "console",
             (
-                npm_check("prettier", "format:check"),
-                npm_check("eslint", "lint"),
-                npm_check("typescript", "typecheck"),
-                Check("API types", ("tools/api-types", "--check")),
+                npm_check("prettier", "format:check", reads=("web",)),
+                npm_check("eslint", "lint", reads=("web",)),
+                npm_check("typescript", "typecheck", reads=("web",)),
+                Check(
+                    "API types",
+                    ("tools/api-types", "--check"),
+                    reads=("web", "src/corral", "uv.lock", "tools/api-types"),
+                ),
                 npm_check("vitest", "test", "--", "--reporter=default", "--reporter=junit", junit=True),
                 Check("build", ("tools/prepare", "console")),
                 npm_check("bundle size", "size"),

@@ -25,9 +25,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Self, TextIO
 
+import earlier
 from schedule import run_side_by_side
 from stages import OUTPUT, ROOT, Check, Stage, stages
-from stranger import strangers_environment
+from stranger import cache_folder, strangers_environment
 
 STAGE_TIMEOUT_SECONDS = 900
 LOG_LINES_ON_FAILURE = 150
@@ -53,11 +54,13 @@ class Result:
     seconds: float = 0.0
     cpu_seconds: float = 0.0  # of its processes and of those they waited for
     failures: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)  # checks that passed before with the same files
 
     @property
     def note(self) -> str:
         over = f"over its {self.stage.budget} s" if self.seconds > self.stage.budget else ""
-        return "; ".join(part for part in (", ".join(self.failures), over) if part)
+        kept = f"passed before, nothing changed: {', '.join(self.unchanged)}" if self.unchanged else ""
+        return "; ".join(part for part in (", ".join(self.failures), over, kept) if part)
 
 
 class Progress:
@@ -225,15 +228,26 @@ def run_check(
     return count, cpu_seconds
 
 
-def run_stage(stage: Stage, progress: Progress, arguments: Sequence[str], *, stream: bool) -> Result:
+def run_stage(
+    stage: Stage, progress: Progress, arguments: Sequence[str], *, stream: bool, anew: bool = False
+) -> Result:
     result = Result(stage)
     started = time.monotonic()
+    kept = cache_folder(os.environ) / "checks"
     for check in stage.steps():
+        digest = earlier.key(ROOT, check.command, check.reads) if check.reads else ""
+        if digest and not anew and earlier.has_passed(kept, digest):
+            earlier.keep(kept, digest)
+            result.count += Count(passed=1)
+            result.unchanged.append(check.name)
+            continue
         count, cpu_seconds = run_check(stage, check, arguments, progress, stream=stream)
         result.count += count
         result.cpu_seconds += cpu_seconds
         if count.failed:
             result.failures.append(check.name)
+        elif digest:
+            earlier.keep(kept, digest)
     result.seconds = time.monotonic() - started
     progress.finish(f"{describe(result.count)}  {result.seconds:.1f} s")
     return result
@@ -285,7 +299,7 @@ def choose(names: Sequence[str]) -> list[Stage]:
     return chosen
 
 
-def run_stages(chosen: Sequence[Stage], arguments: Sequence[str], *, stream: bool) -> int:
+def run_stages(chosen: Sequence[Stage], arguments: Sequence[str], *, stream: bool, anew: bool = False) -> int:
     """Runs them, prints what became of them, and returns the exit code."""
     OUTPUT.mkdir(parents=True, exist_ok=True)
     before = untracked_files()
@@ -297,7 +311,7 @@ def run_stages(chosen: Sequence[Stage], arguments: Sequence[str], *, stream: boo
     results: list[Result | None] = [None] * len(chosen)
 
     def run(index: int) -> None:
-        results[index] = run_stage(chosen[index], shown[index], arguments, stream=stream)
+        results[index] = run_stage(chosen[index], shown[index], arguments, stream=stream, anew=anew)
 
     # What streams would mix.
     run_side_by_side(
@@ -321,13 +335,16 @@ def main() -> int:
     parser.add_argument("stages", nargs="*", metavar="stage", help=names)
     parser.add_argument("--stream", action="store_true", help="show the output while it comes")
     parser.add_argument("--arguments", default="", help="further arguments for pytest")
+    parser.add_argument("--anew", action="store_true", help="run also what passed before and did not change")
     options = parser.parse_args()
     try:
         chosen = choose(options.stages)
     except ValueError as error:
         parser.error(str(error))
     with ended_with_us():
-        return run_stages(chosen, options.arguments.split(), stream=options.stream)
+        return run_stages(
+            chosen, options.arguments.split(), stream=options.stream, anew=options.anew or options.stream
+        )
 
 
 @contextmanager

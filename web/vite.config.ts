@@ -21,5 +21,12 @@ export default defineConfig({
     chunkSizeWarningLimit: 1200,
   },
   // Time in tests is fake; the limit is for a machine that does many other things.
-  test: { include: ['tests/**/*.test.{ts,tsx}'], environment: 'node', testTimeout: 30_000 },
+  // One load of the modules for all files: none of the tests keeps state in them.
+  test: {
+    include: ['tests/**/*.test.{ts,tsx}'],
+    environment: 'node',
+    testTimeout: 30_000,
+    pool: 'threads',
+    isolate: false,
+  },
 });
