@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,49 @@ def test_work_of_two_zones_survives_the_killed_api(corral: LiveCorral) -> None:
     assert gpu_seconds(admin, there) == used
     assert corral.stop() == 0
     assert_invariants_hold(corral.home)
+
+
+def test_moves_between_zones_survive_the_killed_api(tmp_path: Path) -> None:
+    """The process is killed while it moves queued work: each runs whole, once, in one of the zones."""
+    environment = {"CORRAL_SIMULATED_GPUS": "none", "CORRAL_ZONE_MOVE_SECONDS": "1"}
+    with running_corral(tmp_path, environment=environment) as corral:
+        admin = administrator(corral)
+        for name in ("lab", "den"):
+            added = admin.call("POST", "/zones", {"name": name, "nodes": "1x4xH100-80GB"})
+            wait_for(partial(zone, admin, added["id"]), lambda seen: seen["state"] == "ready")
+        simulation = {"duration": 3}
+        blocks = admin.submit("blocks", ["true"], gpus=4, zone="den", simulation={"duration": 600})
+        admin.wait(blocks, "running")
+        works = [
+            admin.submit(f"work-{number}", ["true"], gpus=2, replicas=2, simulation=simulation)
+            for number in range(6)
+        ]
+        assert {admin.look(one)["zone_name"] for one in works} == {"lab"}
+        admin.call("POST", f"/workloads/{blocks}/stop")
+        wait_for(lambda: moved(admin, works), bool)
+        kill_api(corral)
+        admin = administrator(corral)
+        over = [admin.wait(one, "succeeded") for one in works]
+        assert "den" in {one["zone_name"] for one in over}
+        for one in over:
+            assert one["attempt"] == 1
+            states = [step["state"] for step in one["transitions"]]
+            # That it ran is not written down if nobody was there to see it.
+            assert [state for state in states if state not in {"queued", "running"}] == [
+                "starting",
+                "succeeded",
+            ]
+            # The document changes with the zone and with nothing else.
+            moves = sum(step["reason"]["why"] == "moved" for step in one["transitions"])
+            assert one["generation"] == 1 + moves
+            wait_for(partial(gpu_seconds, admin, one["id"]), lambda seconds: seconds >= 4 * 3)
+            assert gpu_seconds(admin, one["id"]) < 4 * (3 + 10)
+        assert corral.stop() == 0
+        assert_invariants_hold(corral.home)
+
+
+def moved(admin: Person, works: list[str]) -> list[str]:
+    return [one for one in works if admin.look(one)["zone_name"] == "den"]
 
 
 def zone(admin: Person, zone_id: str) -> Any:

@@ -15,7 +15,7 @@ import {
   usual,
   valuesLike,
 } from '../src/kinds/training/launch/values';
-import { isChoice } from '../src/pages/work/zone-reasons';
+import { isChoice, isZoneReason } from '../src/pages/work/zone-reasons';
 
 const zones = [
   { id: 'z1', name: 'local', simulated: false },
@@ -183,4 +183,5 @@ test('a document to give again has nothing that Corral added', () => {
 
 test('only known reasons for a zone have words', () => {
   expect([isChoice('earliest'), isChoice('moon'), isChoice(null)]).toEqual([true, false, false]);
+  expect([isZoneReason('moved'), isZoneReason('fits'), isZoneReason('moon')]).toEqual([true, true, false]);
 });

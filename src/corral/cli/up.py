@@ -78,6 +78,9 @@ def up(
     max_metric_series_per_user: Annotated[str | None, _flag("Most metric series.", "NUMBER")] = None,
     max_metric_points_per_user: Annotated[str | None, _flag("Most metric points.", "NUMBER")] = None,
     package_index: Annotated[str | None, _flag("Where runtimes are built from (PyPI).", "URL")] = None,
+    zone_move_seconds: Annotated[
+        str | None, _flag("Wait before queued work may change its zone (30; 0: never).", "SECONDS")
+    ] = None,
     upload_mib: Annotated[str | None, _flag("Largest working directory, packed (512).", "MIB")] = None,
     home_mib: Annotated[str | None, _flag("How much a home may hold (51200).", "MIB")] = None,
     workspace_files: Annotated[str | None, _flag("Files in one workspace (1000000).", "NUMBER")] = None,

@@ -30,6 +30,7 @@ from corral.usage.grants import Grant as LedgerGrant
 from corral.usage.grants import Mode
 from corral.workloads.expectations import note
 from corral.workloads.machine import FoundFeasible, FoundInfeasible, PlaceGranted, Preempted, may_start
+from corral.workloads.moving import here
 from corral.workloads.reasons import infeasible_facts
 from corral.workloads.records import Grant, Loaded, apply_all, load, open_attempts
 from corral.workloads.steps import read_rows
@@ -96,7 +97,7 @@ def commit(
     back = [name for name in plan.feasible if _is_as_planned(loaded, name, planned_from)]
     back = _each(transaction, apart, back, lambda names: _return(transaction, [loaded[n] for n in names]))
     _keep_claims(transaction, zone_id, plan, apart)
-    _tell_the_waiting(transaction, plan, placed, apart)
+    _tell_the_waiting(transaction, zone_id, plan, placed, apart)
     named = len(evictions) + len(placed) + len(infeasible) + len(plan.feasible)
     refused = named - len(going) - len(coming) - len(left) - len(back)
     return Committed(len(coming), len(going), len(left), len(back), refused)
@@ -254,20 +255,25 @@ def _keep_claims(transaction: Transaction, zone_id: str, plan: Plan, apart: Apar
     stored = _stored_claims(transaction, zone_id)
     if not apart.careful and stored == set(unique.values()):
         return
-    _expect(transaction, stored, plan.reservations, apart)
+    _expect(transaction, zone_id, stored, plan.reservations, apart)
     transaction.run(delete(claim).where(claim.c.zone_id == zone_id))
     by_workload = _by_workload(unique.values())
+    staying = here(transaction, zone_id, by_workload.keys())
 
     def add(names: Sequence[str]) -> None:
         rows = [_claim_row(each, zone_id) for name in names for each in by_workload[name]]
         if rows:
             transaction.run(insert(claim), rows)
 
-    _each(transaction, apart, sorted(by_workload), add)
+    _each(transaction, apart, sorted(staying), add)
 
 
 def _expect(
-    transaction: Transaction, stored: set[Claim], reserved: Sequence[Reservation], apart: Apart
+    transaction: Transaction,
+    zone_id: str,
+    stored: set[Claim],
+    reserved: Sequence[Reservation],
+    apart: Apart,
 ) -> None:
     """A reservation says when its workload is to start, as lists show it; the first one is remembered."""
     with_estimate = {each.workload for each in stored if each.at is not None}
@@ -283,7 +289,7 @@ def _expect(
             {(row.id, row.attempt + 1): datetime.fromtimestamp(starts[row.id], UTC) for row in rows},
         )
 
-    _each(transaction, apart, sorted(starts), expect, Step.EXPLAIN)
+    _each(transaction, apart, sorted(here(transaction, zone_id, starts.keys())), expect, Step.EXPLAIN)
 
 
 def _stored_claims(transaction: Transaction, zone_id: str) -> set[Claim]:
@@ -308,7 +314,9 @@ def _claim_row(each: Claim, zone_id: str) -> JsonObject:
     }
 
 
-def _tell_the_waiting(transaction: Transaction, plan: Plan, placed: Iterable[str], apart: Apart) -> None:
+def _tell_the_waiting(
+    transaction: Transaction, zone_id: str, plan: Plan, placed: Iterable[str], apart: Apart
+) -> None:
     """Writes why work waits, where that is another reason than the last one.
 
     A reason that cannot be read is replaced by the new one.
@@ -326,7 +334,8 @@ def _tell_the_waiting(transaction: Transaction, plan: Plan, placed: Iterable[str
 
     def tell(names: Sequence[str]) -> None:
         new = {name: json.loads(write_value(waiting[name])) for name in names}
-        news = [name for name, reason in new.items() if reasons.get(name) != reason]
+        changed = [name for name, reason in new.items() if reasons.get(name) != reason]
+        news = sorted(here(transaction, zone_id, changed))
         _forget_verdicts(transaction, news)
         if news:
             rows = [{"workload_id": name, "reason": new[name], "at": transaction.now} for name in news]

@@ -77,7 +77,7 @@ def read_everything(transaction: Transaction, zone_id: str, resting: Collection[
     sequence = journal.latest(transaction, zone_id)
     ground, tree = _ground(transaction, zone_id), _tree(transaction, zone_id)
     ids = work.concerned(transaction, zone_id)
-    records = work.some(transaction, [one for one in ids if one not in resting])
+    records = work.some(transaction, zone_id, [one for one in ids if one not in resting])
     lessons = read_lessons(transaction, zone_id, tree)
     planner_view = PlannerView(sequence, nodes={node.name: node for node in ground.nodes}, lessons=lessons)
     left_out = {*(one for one in ids if one in resting), *records.failed}
@@ -112,7 +112,7 @@ def read_changes(
     # Those that rest from now on, and those that have rested.
     touched |= planner_view.left_out ^ set(resting)
     left_out = touched & set(resting)
-    records = work.some(transaction, sorted(touched - left_out))
+    records = work.some(transaction, zone_id, sorted(touched - left_out))
     left_out |= records.failed.keys()
     ended = [name for name in records.gone if name in planner_view.waiting or planner_view.lessons.runs(name)]
     learn_from(transaction, planner_view.lessons, ended)

@@ -97,13 +97,20 @@ class ZoneRegistry:
         )
 
     async def prober(self, zone_id: str) -> Prober:
-        """To ask the zone's planner."""
+        """To ask the zone's planner, for people."""
+        return self._planner_of(zone_id)[1]
+
+    async def scheduler(self, zone_id: str) -> Scheduler:
+        """To ask the zone's planner, for loops."""
+        return self._planner_of(zone_id)[0]
+
+    def _planner_of(self, zone_id: str) -> tuple[Scheduler, ZoneProber]:
         if (zone := self._driven.get(zone_id)) is not None:
-            return zone.prober
+            return zone.scheduler, zone.prober
         if zone_id not in self._elsewhere:
             scheduler = Scheduler(self._database, zone_id)
             self._elsewhere[zone_id] = scheduler, ZoneProber(self._database, zone_id, scheduler)
-        return self._elsewhere[zone_id][1]
+        return self._elsewhere[zone_id]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -62,7 +62,8 @@ class Submission(Generic[S]):
 
     `spec` is the document that people send. `resolve` checks what it names for the owner of the home, and
     fixes it: every attempt has the same. `created` writes what belongs to new work, in its transaction.
-    `zones` are those that have what an owner's work is given; None if all do.
+    `zones` are those that have what an owner's work is given; None if all do. Queued work may be given
+    another zone, unless `may_move` says that it needs files of the one that it is in.
     """
 
     kind: str
@@ -70,6 +71,7 @@ class Submission(Generic[S]):
     resolve: Callable[[Transaction, Home, S, ZoneChoice], S] = _as_given
     created: Callable[[Transaction, str, S], None] = _nothing
     zones: Callable[[Transaction, str, S], frozenset[str] | None] = _any_zone
+    may_move: Callable[[S], bool] = lambda _: True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

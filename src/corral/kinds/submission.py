@@ -4,14 +4,16 @@ from typing import TypeVar
 
 from corral.api.callers import Caller
 from corral.api.once import Once
+from corral.core.refusals import Invalid
 from corral.kinds.plug import Submission
 from corral.store.database import Transaction
 from corral.workloads import queries
-from corral.workloads.creation import Home, authorise, create
-from corral.workloads.documents import StoredDocument
+from corral.workloads.creation import Home, authorise, create, home_of
+from corral.workloads.documents import VERSION, StoredDocument
 from corral.workloads.models import WorkloadDetail
 from corral.workloads.planning import Planning
-from corral.workloads.resolution import resolve
+from corral.workloads.resolution import pools_in, resolve
+from corral.workloads.rows import WorkloadRow
 from corral.workloads.spec import WorkSpec
 from corral.workloads.verdicts import Verdict
 from corral.workloads.zone_choice import ZoneChoice
@@ -70,3 +72,25 @@ def resolved(
     """The document with what it names fixed, and as it will be stored."""
     spec = submission.resolve(transaction, home, spec, chosen)
     return spec, resolve(transaction, home, spec, chosen.zone.id)
+
+
+def document_in(
+    transaction: Transaction, submission: Submission[S], row: WorkloadRow, chosen: ZoneChoice
+) -> StoredDocument:
+    """The document of queued work as it would be in another zone.
+
+    What was resolved stays as it is, but for the pools. Refused where the zone has not all that it names.
+    """
+    content = row.stored.upgraded()
+    fields = submission.spec.model_fields.keys()
+    # Of flavor and resources a document has both, once it is resolved.
+    asked = {name: value for name, value in content.items() if name in fields} | {"flavor": None}
+    spec = submission.spec.model_validate(asked)
+    if not submission.may_move(spec):
+        raise Invalid.field("body.zone", "The work needs files of the zone that it is in.", "Let it stay.")
+    submission.resolve(transaction, home_of(transaction, row.id), spec, chosen)
+    assert spec.resources is not None, "resolved documents have them"
+    pool_ids = pools_in(transaction, spec, spec.resources, chosen.zone.id)
+    decided = {"version": VERSION, "flavor": content["flavor"], "pool_ids": pool_ids}
+    decided["zone_reason"] = chosen.reason.value
+    return StoredDocument(content | spec.model_dump(mode="json") | decided)

@@ -3,7 +3,7 @@
 import asyncio
 import ipaddress
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -30,6 +30,7 @@ from corral.control.running import running
 from corral.control.samples import samples_loop
 from corral.control.sweep import SweptUploads, sweep_loop
 from corral.control.zone_metrics import Counted
+from corral.control.zone_mover import ZoneMover
 from corral.events.feed import EventFeed
 from corral.events.routes import router as events_router
 from corral.history.routes import router as history_router
@@ -58,7 +59,7 @@ from corral.inputs.upload_fetching import UploadFetcher
 from corral.inputs.upload_files import UploadFiles
 from corral.inputs.uploads import forget_unused
 from corral.kinds.folders import WorkloadFolder
-from corral.kinds.plug import Chore, Kind, KindContext, masks_of, open_kinds
+from corral.kinds.plug import Chore, Kind, KindContext, OpenKind, masks_of, open_kinds
 from corral.platform.mail import SmtpMailer
 from corral.platform.models import MachineFacts
 from corral.platform.routes import Installation
@@ -96,6 +97,7 @@ from corral.workloads.ownership import Owned
 from corral.workloads.routes import router as workloads_router
 from corral.workloads.use import names_in_zone, use_of_queues
 from corral.workloads.visibility import find as find_workload
+from corral.workloads.zone_moves import MoveRule
 from corral.zones.context import ZoneContext
 from corral.zones.routes import router as zones_router
 from corral.zones.zones import Zone
@@ -174,6 +176,7 @@ def create_app(parts: Parts) -> FastAPI:
         flushes.append(partial(database.write, note_seen, host.id))
     loops = Loops(
         (
+            *_zone_moves(parts, zones, kinds),
             samples_loop(database, samples),
             chores_loop(database, session_idle=idle, more=_chores(parts, inputs, context, owned)),
             sweep_loop(database, [SweptUploads(inputs.uploads), *_folders(parts)]),
@@ -268,6 +271,13 @@ def _chores(parts: Parts, inputs: Inputs, context: KindContext, owned: Owned) ->
     )
     of_kinds = _hooks(parts, lambda kind: kind.chores(context))
     return [forget_unused, forget_withdrawn, inputs.secrets.renew, *of_kinds, *keeping.chores()]
+
+
+def _zone_moves(parts: Parts, zones: ZoneRegistry, kinds: Mapping[str, OpenKind]) -> list[Loop]:
+    seconds = parts.settings.zone_move_seconds
+    if not seconds:
+        return []
+    return [ZoneMover(parts.database, zones, kinds, MoveRule(timedelta(seconds=seconds))).loop()]
 
 
 def _folders(parts: Parts) -> list[WorkloadFolder]:

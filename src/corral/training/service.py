@@ -37,7 +37,12 @@ def _use_upload(transaction: Transaction, workload_id: str, spec: TrainingSpec) 
         uploads.use(transaction, workload_id, spec.upload_id)
 
 
-SUBMISSION = Submission("training", TrainingSpec, _resolve, _use_upload, _zones)
+def _may_move(spec: TrainingSpec) -> bool:
+    """A home is on one machine."""
+    return not spec.home or spec.simulation is not None
+
+
+SUBMISSION = Submission("training", TrainingSpec, _resolve, _use_upload, _zones, _may_move)
 
 
 def preview(transaction: Transaction, caller: Caller, spec: TrainingSpec, chosen: ZoneChoice) -> Preview:

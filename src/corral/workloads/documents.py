@@ -2,7 +2,7 @@
 
 A stored document is resolved: nothing in it is looked up again. `StoredDocument.read` is the only reader. It
 upgrades a document of an older version, one version at a time, and gives a frozen value of the kind's own
-type; what is stored is never rewritten.
+type; what is stored is rewritten only when queued work moves to another zone.
 
 Version 2 keeps parameters of training as text, and always says why the zone was chosen.
 """

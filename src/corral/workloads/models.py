@@ -76,7 +76,8 @@ class Workload(Output):
     zone_id: str
     zone_name: str = Field(examples=["local"])
     zone_reason: str | None = Field(
-        None, description="Why it is there: `named`, `only`, `fits`, `earliest`, `possible` or `first`."
+        None,
+        description="Why it is there: `named`, `only`, `fits`, `earliest`, `possible`, `first` or `moved`.",
     )
     queue_id: str
     flavor: str | None

@@ -18,6 +18,7 @@ class StateCause(StrEnum):
     SUBMITTED = "submitted"
     INFEASIBLE = "infeasible"
     FEASIBLE = "feasible"
+    MOVED = "moved"
     PLACED = "placed"
     ALL_RUN = "all_run"
     ASKED_TO_STOP = "asked_to_stop"
@@ -51,6 +52,7 @@ _RECLAIMS = {
 _SENTENCES = {
     StateCause.SUBMITTED: "Submitted.",
     StateCause.FEASIBLE: "It can run now, and waits for its turn.",
+    StateCause.MOVED: "Moved from {from_name} to {to_name}: it starts there now.",
     StateCause.PLACED: "Placed on {nodes}.",
     StateCause.ALL_RUN: "It runs.",
     StateCause.ASKED_TO_STOP: "{by_name} stopped it.",

@@ -20,9 +20,7 @@ from corral.zones.tables import pool
 def resolve(transaction: Transaction, home: Home, spec: WorkSpec, zone_id: str) -> StoredDocument:
     """The document with everything in it that later decisions need: no default is looked up again."""
     resources, flavor = _resources(transaction, home, spec)
-    pool_ids = pools_that_allow(transaction, spec, zone_id, _pool_ids(transaction, spec, zone_id))
-    if resources.gpu is not None and resources.gpu.is_slice:
-        _check_strength(transaction, zone_id, pool_ids)
+    pool_ids = pools_in(transaction, spec, resources, zone_id)
     own = transaction.scalar(select(user.c.priority).where(user.c.id == home.owner_id))
     if spec.priority is not None and spec.priority > own:
         raise Invalid.field(
@@ -40,6 +38,14 @@ def resolve(transaction: Transaction, home: Home, spec: WorkSpec, zone_id: str) 
         "zone_reason": None,  # known to whoever chose the zone
     }
     return StoredDocument(spec.model_dump(mode="json") | resolved)
+
+
+def pools_in(transaction: Transaction, spec: WorkSpec, resources: Resources, zone_id: str) -> list[str]:
+    """The pools of the zone that the work may use, [] for any; refused where it may use none."""
+    pool_ids = pools_that_allow(transaction, spec, zone_id, _pool_ids(transaction, spec, zone_id))
+    if resources.gpu is not None and resources.gpu.is_slice:
+        _check_strength(transaction, zone_id, pool_ids)
+    return pool_ids
 
 
 def _resources(transaction: Transaction, home: Home, spec: WorkSpec) -> tuple[Resources, str | None]:

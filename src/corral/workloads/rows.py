@@ -41,6 +41,7 @@ class WorkloadRow(NamedTuple):
     ended_at: datetime | None
     exit_code: int | None
     discarded_at: datetime | None
+    moved_at: datetime | None
     generation: int
     revision: int
 

@@ -51,9 +51,12 @@ def concerned(transaction: Transaction, zone_id: str) -> list[str]:
     return [one for (one,) in ids]
 
 
-def some(transaction: Transaction, workload_ids: Collection[str]) -> WorkRecords:
-    """What scheduling is told of these workloads; a damaged one is told of alone."""
-    loaded, failed = _loaded(transaction, workload_ids)
+def some(transaction: Transaction, zone_id: str, workload_ids: Collection[str]) -> WorkRecords:
+    """What scheduling is told of these workloads; a damaged one is told of alone.
+
+    One that was moved to another zone is gone from this one.
+    """
+    loaded, failed = _loaded(transaction, zone_id, workload_ids)
     allocations, unread = read_piecewise(list(loaded), lambda ids: _allocations(transaction, ids))
     failed |= unread
     by_workload: dict[str, list[AllocationRow]] = {}
@@ -75,7 +78,7 @@ def some(transaction: Transaction, workload_ids: Collection[str]) -> WorkRecords
         if at is not None:
             again[name] = at
     out = {name for name in values if loaded[name].life.state is State.INFEASIBLE}
-    failed = _of_concern(transaction, failed)
+    failed = _of_concern(transaction, zone_id, failed)
     return WorkRecords(
         tuple(value for name, value in values.items() if name not in out),
         tuple(value for name, value in values.items() if name in out),
@@ -87,20 +90,22 @@ def some(transaction: Transaction, workload_ids: Collection[str]) -> WorkRecords
 
 
 def _loaded(
-    transaction: Transaction, workload_ids: Collection[str]
+    transaction: Transaction, zone_id: str, workload_ids: Collection[str]
 ) -> tuple[dict[str, Loaded], dict[str, Exception]]:
     found, failed = read_piecewise(workload_ids, lambda ids: load(transaction, ids).items())
-    return dict(found), failed
+    return {name: one for name, one in found if one.row.zone_id == zone_id}, failed
 
 
-def _of_concern(transaction: Transaction, failed: dict[str, Exception]) -> dict[str, Exception]:
-    """Without those that are over: nothing of them is planned."""
+def _of_concern(transaction: Transaction, zone_id: str, failed: dict[str, Exception]) -> dict[str, Exception]:
+    """Without those that are over or in another zone: nothing of them is planned here."""
     if not failed:
         return failed
     states = {
         row.id: row.state
         for row in transaction.rows(
-            select(workload.c.id, workload.c.state).where(workload.c.id.in_(sorted(failed)))
+            select(workload.c.id, workload.c.state).where(
+                workload.c.id.in_(sorted(failed)), workload.c.zone_id == zone_id
+            )
         )
     }
     return {name: error for name, error in failed.items() if states.get(name, State.DELETED) not in OVER}

@@ -52,6 +52,7 @@ workload = Table(
     Column("ended_at", Instant),
     Column("exit_code", Integer),
     Column("discarded_at", Instant, comment="of deleted work: when its files were gone"),
+    Column("moved_at", Instant, comment="when it was last given another zone"),
     Column("generation", Integer, nullable=False, comment="counts changes of the spec; the ETag"),
     Column("revision", Integer, nullable=False, comment="counts all changes; guards the loops"),
     Index("ix_workload_user", "user_id", "id"),

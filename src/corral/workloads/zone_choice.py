@@ -20,6 +20,7 @@ class ChoiceReason(StrEnum):
     EARLIEST = "earliest"  # it starts there soonest, as far as anybody can tell
     POSSIBLE = "possible"  # it can run there at all
     FIRST = "first"  # it can run nowhere; it waits in the first one
+    MOVED = "moved"  # it waited in another one, and could start here at once
 
 
 @dataclass(frozen=True, slots=True)

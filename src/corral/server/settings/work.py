@@ -30,6 +30,14 @@ class Work(Group):
         "empty, or https://<host>/<path>/simple",
         max_length=500,
     )
+    zone_move_seconds: WholeNumber = setting(
+        30,
+        "Work that left its zone to Corral and has waited for so many seconds is given another zone if that "
+        "would start it at once; it is not moved again for ten times as long. 0 leaves work where it is.",
+        "a whole number from 0 to 86400",
+        ge=0,
+        le=86400,
+    )
     upload_mib: WholeNumber = setting(
         512,
         "The largest working directory that can be uploaded with work, packed, in MiB.",

@@ -87,6 +87,8 @@ export function useReasonWords(): (reason: Told) => string {
       by: text(facts.by_name) || t('work.corral'),
       who: Number(facts.of ?? 1) > 1 ? t('work.who.replica', { replica: text(facts.replica) }) : t('work.who.it'),
       nodes: text(facts.nodes),
+      from: text(facts.from_name),
+      to: text(facts.to_name),
       replica: text(facts.replica),
       what: bare(after ? words({ why: after.why, facts: after }) : text(facts.what)),
       code: text(facts.exit_code),

@@ -9,7 +9,7 @@ import { portText } from '../port-words';
 import { usedQuery } from '../queries';
 import { isPresent } from '../states';
 import { useNeedsWords } from '../words';
-import { isChoice } from '../zone-reasons';
+import { isZoneReason } from '../zone-reasons';
 
 const MILLI_HOURS = 3_600_000;
 /** More devices of a node are counted instead of named. */
@@ -85,7 +85,7 @@ function ZoneOf({ work }: { work: WorkloadDetail }) {
   return (
     <>
       {name}
-      {isChoice(reason) && <span className="small text-2 fact-why">{t(`work.whyZone.${reason}`)}</span>}
+      {isZoneReason(reason) && <span className="small text-2 fact-why">{t(`work.whyZone.${reason}`)}</span>}
     </>
   );
 }
