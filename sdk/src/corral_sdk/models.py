@@ -1423,7 +1423,7 @@ class Workload(WorkloadStates):
     zone_id: str
     zone_name: str
     zone_reason: str | None = None
-    """Why it is there: `named`, `only`, `fits`, `earliest`, `possible` or `first`."""
+    """Why it is there: `named`, `only`, `fits`, `earliest`, `possible`, `first` or `moved`."""
     queue_id: str
     flavor: str | None
     resources: Resources

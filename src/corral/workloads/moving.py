@@ -17,7 +17,7 @@ from corral.workloads.reasons import StateCause, StateReason
 from corral.workloads.records import apply, load
 from corral.workloads.rows import WorkloadRow, workload_row
 from corral.workloads.states import State, Wanted
-from corral.workloads.steps import tell
+from corral.workloads.steps import publish_changes
 from corral.workloads.tables import claim, expectation, trouble, verdict, workload
 from corral.workloads.zone_moves import MoveRule
 from corral.zones import journal
@@ -88,7 +88,7 @@ def move(
     for table in (verdict, claim, expectation, trouble):  # what the zone that it leaves said of it
         transaction.run(delete(table).where(table.c.workload_id == row.id))
     journal.append(transaction, origin.id, JournalKind.WORKLOAD, row.id)
-    tell(transaction, [(workload_row(moved), because)])
+    publish_changes(transaction, [(workload_row(moved), because)])
     return True
 
 

@@ -6069,7 +6069,7 @@ export interface components {
             zone_name: string;
             /**
              * Zone Reason
-             * @description Why it is there: `named`, `only`, `fits`, `earliest`, `possible` or `first`.
+             * @description Why it is there: `named`, `only`, `fits`, `earliest`, `possible`, `first` or `moved`.
              */
             zone_reason?: string | null;
         };
@@ -6192,7 +6192,7 @@ export interface components {
             zone_name: string;
             /**
              * Zone Reason
-             * @description Why it is there: `named`, `only`, `fits`, `earliest`, `possible` or `first`.
+             * @description Why it is there: `named`, `only`, `fits`, `earliest`, `possible`, `first` or `moved`.
              */
             zone_reason?: string | null;
         };
