@@ -28,6 +28,7 @@ export const keys = {
   pools: ['pools'] as const,
   nodes: ['nodes'] as const,
   zones: ['zones'] as const,
+  hosts: ['hosts'] as const,
 };
 
 /** Which data a change of this kind makes old. */
@@ -48,6 +49,7 @@ const touched: Record<string, readonly QueryKey[]> = {
   pool: [keys.pools, keys.nodes, keys.queues, keys.flavors, keys.zones],
   node: [keys.nodes, keys.pools, keys.queues, keys.flavors, keys.zones],
   zone: [keys.zones, keys.pools, keys.nodes, keys.queues, keys.flavors],
+  host: [keys.hosts, keys.zones],
   // A runtime is built by work, and kept by work that has it.
   workload: [keys.workloads, keys.runtimes],
   runtime: [keys.runtimes],

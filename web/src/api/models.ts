@@ -38,4 +38,5 @@ export type WorkloadAction = Schemas['ActOn']['action'];
 export type WorkloadDetail = Schemas['WorkloadDetail'];
 export type WorkloadState = Schemas['State'];
 export type Zone = Schemas['Zone'];
+export type Host = Schemas['Host'];
 export type ZoneVerdict = Schemas['ZoneVerdict'];

@@ -17,6 +17,7 @@ export interface PageEntry {
     | 'secrets'
     | 'queues'
     | 'zonesAndNodes'
+    | 'hosts'
     | 'flavors'
     | 'people'
     | 'importPeople'
@@ -66,6 +67,13 @@ export const pages: readonly PageEntry[] = [
     group: 'cluster',
     permission: 'zones.read',
     load: () => import('./cluster/zones/ZonesPage'),
+  },
+  {
+    key: 'hosts',
+    path: '/hosts',
+    group: 'cluster',
+    permission: 'system.read',
+    load: () => import('./cluster/hosts/HostsPage'),
   },
   {
     key: 'people',

@@ -23,6 +23,11 @@ export const zonesQuery = queryOptions({
   queryFn: async () => (await body(client.GET('/api/v1/zones'))).items,
 });
 
+export const hostsQuery = queryOptions({
+  queryKey: keys.hosts,
+  queryFn: async () => (await body(client.GET('/api/v1/hosts'))).items,
+});
+
 export const nodesQuery = queryOptions({
   queryKey: keys.nodes,
   queryFn: async (): Promise<ClusterNode[]> => {
