@@ -5,21 +5,22 @@ from collections.abc import Generator, Mapping
 from corral_sdk._audit import Audit
 from corral_sdk._endpoint import find_endpoint, find_token
 from corral_sdk._history import History
+from corral_sdk._inputs import Secrets, Uploads
 from corral_sdk._me import Me, SessionResource, SshKeys, Tokens
 from corral_sdk._people import Grants, Invitations, JoinCodes, Organisations, Roles, Users
 from corral_sdk._platform import SettingsResource, SystemResource, events
 from corral_sdk._queues import Flavors, QueueTree
-from corral_sdk._training import RuntimeResource, Secrets, Uploads
 from corral_sdk._transport import Transport
 from corral_sdk._usage import Metrics, Samples, Usage
-from corral_sdk._workloads import Training, Workloads
+from corral_sdk._workloads import Workloads
 from corral_sdk._zones import Devices, Hosts, Nodes, Pools, Zones
+from corral_sdk.kinds import Kinds
 from corral_sdk.models import Event
 
 __all__ = ["Client"]
 
 
-class Client:
+class Client(Kinds):
     """Talks to one Corral as one caller. Safe to share between threads.
 
     Without arguments it finds Corral by itself: see `find_endpoint`. `ca_file` (PEM) names certificates to
@@ -49,6 +50,7 @@ class Client:
             ca_file or self.endpoint.ca_file,
             find_token=lambda: find_token(self.endpoint.url, url, token, environ),
         )
+        super().__init__(transport)
         self._transport = transport
         self.session = SessionResource(transport)
         self.me = Me(transport)
@@ -62,12 +64,10 @@ class Client:
         self.join_codes = JoinCodes(transport)
         self.audit = Audit(transport)
         self.workloads = Workloads(transport)
-        self.training = Training(transport)
         self.usage = Usage(transport)
         self.history = History(transport)
         self.uploads = Uploads(transport)
         self.secrets = Secrets(transport)
-        self.runtimes = RuntimeResource(transport)
         self.samples = Samples(transport)
         self.metrics = Metrics(transport)
         self.settings = SettingsResource(transport)

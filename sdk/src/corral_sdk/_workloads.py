@@ -1,17 +1,17 @@
-"""Workloads: what runs, why it waits, what it wrote; and submitting training work."""
+"""Workloads of every kind: what runs, why it waits, what it wrote."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, BinaryIO
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
 
 from corral_sdk._decode import decode
 from corral_sdk._problems import Problem, UnreachableError, UntrustedError
 from corral_sdk._resource import Resource, given
 from corral_sdk._streams import Connection, Execution
 from corral_sdk._transport import API
-from corral_sdk.models import Acted, Log, Preview, Verdict, Workload, WorkloadDetail, WorkloadSummary
+from corral_sdk.models import Acted, Log, Verdict, Workload, WorkloadDetail, WorkloadSummary
 
-__all__ = ["Training", "Workloads"]
+__all__ = ["Workloads"]
 
 _PIECE = 65536
 _WAIT_SECONDS = 20
@@ -171,22 +171,6 @@ class Workloads(Resource):
 
     def _do(self, workload_id: str, action: str) -> WorkloadDetail:
         return decode(WorkloadDetail, self._act("workloads", workload_id, action))
-
-
-class Training(Resource):
-    """Work that ends by itself: a command, run by every replica."""
-
-    def submit(self, spec: Mapping[str, Any]) -> WorkloadDetail:
-        """Queues it. The document is that of `corral apply`: at least name, command and what it needs."""
-        return self._create(WorkloadDetail, "training", body=dict(spec))
-
-    def probe(self, spec: Mapping[str, Any]) -> Verdict:
-        """What would become of it now; nothing is kept."""
-        return decode(Verdict, self._act("training", "probe", body=dict(spec)))
-
-    def preview(self, spec: Mapping[str, Any]) -> Preview:
-        """The command line and variables of every replica; secrets are masked."""
-        return decode(Preview, self._act("training", "preview", body=dict(spec)))
 
 
 def _passes(error: Exception) -> bool:

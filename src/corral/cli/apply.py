@@ -7,17 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from corral.cli import documents
-from corral.cli import run_options as options
 from corral.cli.connection import connect
 from corral.cli.frame import Json, new_app
+from corral.cli.kinds import KINDS
 from corral.cli.names import find_organisation, is_id
 from corral.cli.refusals import CommandError
-from corral.cli.run import check_feasible, submit, upload_here
+from corral.cli.submission import DryRun, Wait, check_feasible, submit, upload_here
 from corral.cli.verdict_words import print_verdict
 
 app = new_app()
 
-_KINDS = ("training",)
+_KINDS = tuple(one.kind for one in KINDS if one.applies)
 
 
 @app.command()
@@ -27,28 +27,29 @@ def apply(
     ],
     follow: Annotated[bool, typer.Option("--follow", help="Show its output, like corral run.")] = False,
     upload: Annotated[bool, typer.Option("--upload", help="Upload the working directory.")] = False,
-    wait: options.Wait = False,
-    dry_run: options.DryRun = False,
+    wait: Wait = False,
+    dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
     """Submit work described in a file."""
     document = read_document(file)
-    kind = document.get("kind", "training")
+    kind = document.get("kind", _KINDS[0])
     if kind not in _KINDS:
         raise CommandError(f"{file}: kind {kind!r} is unknown.", remedy=f"There is: {', '.join(_KINDS)}.")
     client = connect()
+    submits = client.document_kinds[kind]
     named = document.pop("organisation", None)
     if named is not None and "organisation_id" not in document:
         text = str(named)
         document["organisation_id"] = text if is_id(text, "o") else find_organisation(client, text).id
     if dry_run:
-        print_verdict(client.training.probe(document), as_json=as_json)
+        print_verdict(submits.probe(document), as_json=as_json)
         return
     if not wait:
-        check_feasible(client, document, stays=follow and not as_json)
+        check_feasible(submits, document, stays=follow and not as_json)
     if upload:
         document["upload_id"] = upload_here(client)
-    submit(client, document, detach=not follow, as_json=as_json)
+    submit(client, submits, document, detach=not follow, as_json=as_json)
 
 
 def read_document(file: str) -> dict[str, Any]:

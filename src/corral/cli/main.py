@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from corral import __version__
 from corral.cli.frame import new_app
+from corral.cli.kinds import KINDS
 
 __all__ = ["app", "run"]
 
@@ -32,6 +33,14 @@ class _Entry:
     panel: str
 
 
+def _of_kinds() -> dict[str, _Entry]:
+    return {
+        name: _Entry(command.module, command.about, _WORK)
+        for kind in KINDS
+        for name, command in kind.commands.items()
+    }
+
+
 # Importing a command's module costs up to a second (Pydantic, Rich); listing it here costs nothing.
 _COMMANDS = {
     "up": _Entry("up", "Start Corral on this machine.", _RUN),
@@ -46,7 +55,7 @@ _COMMANDS = {
     "whoami": _Entry("whoami", "Show who you are and what you may do.", _ACCOUNT),
     "token": _Entry("tokens", "Manage your personal access tokens.", _ACCOUNT),
     "ssh-key": _Entry("ssh_keys", "Manage your SSH public keys.", _ACCOUNT),
-    "run": _Entry("run", "Run a command on the cluster and show its output.", _WORK),
+    **_of_kinds(),
     "apply": _Entry("apply", "Submit work described in a file.", _WORK),
     "ps": _Entry("ps", "List running and waiting work.", _WORK),
     "top": _Entry("top", "Show what running work uses right now.", _WORK),
@@ -61,7 +70,6 @@ _COMMANDS = {
     "rm": _Entry("rm", "Delete work that has ended.", _WORK),
     "metrics": _Entry("metrics", "Show metrics that work reported, such as loss.", _WORK),
     "samples": _Entry("samples", "Show CPU, memory and GPU use over time.", _WORK),
-    "runtime": _Entry("runtimes", "Manage Python environments for your work.", _WORK),
     "secret": _Entry("secrets", "Manage secrets for your work.", _WORK),
     "org": _Entry("organisations", "Manage the organisation tree.", _PEOPLE),
     "user": _Entry("users", "Manage people, their roles, invitations and join codes.", _PEOPLE),

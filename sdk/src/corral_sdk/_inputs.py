@@ -1,8 +1,8 @@
-"""What is given along with training work: uploads and secrets."""
+"""What work of every kind may use: uploads and secrets."""
 
 import hashlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -10,9 +10,9 @@ from corral_sdk._decode import decode
 from corral_sdk._packing import pack
 from corral_sdk._resource import Resource
 from corral_sdk._transport import API
-from corral_sdk.models import Runtime, Runtimes, Secret, Upload
+from corral_sdk.models import Secret, Upload
 
-__all__ = ["RuntimeResource", "Secrets", "Uploads"]
+__all__ = ["Secrets", "Uploads"]
 
 _PIECE = 1024 * 1024
 _GZIP = b"\x1f\x8b"
@@ -47,26 +47,6 @@ class Uploads(Resource):
 
     def delete(self, upload_id: str) -> None:
         self._delete("uploads", upload_id)
-
-
-class RuntimeResource(Resource):
-    """The caller's Python environments."""
-
-    def list(self) -> Runtimes:
-        return self._get(Runtimes, "runtimes")
-
-    def create(self, name: str, requirements: Sequence[str] | None = None, *, build: bool = True) -> Runtime:
-        """Defines a runtime, or its next version; without requirements, one that is known by its name."""
-        body: dict[str, object] = {"name": name, "build": build}
-        if requirements is not None:
-            body["requirements"] = [*requirements]
-        return self._create(Runtime, "runtimes", body=body)
-
-    def build(self, runtime_id: str) -> Runtime:
-        return decode(Runtime, self._act("runtimes", runtime_id, "build"))
-
-    def delete(self, runtime_id: str) -> None:
-        self._delete("runtimes", runtime_id)
 
 
 class Secrets(Resource):

@@ -3,10 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import typer
-from corral_sdk import Client, Problem, encode
-
-from corral.cli import run_options as options
 from corral.cli.asking import (
     check_script,
     command_of,
@@ -17,17 +13,15 @@ from corral.cli.asking import (
     variables_of,
 )
 from corral.cli.connection import connect
-from corral.cli.following import Detached, Follower
 from corral.cli.frame import new_app
+from corral.cli.kinds.training import options
 from corral.cli.names import find_organisation
-from corral.cli.output import print_json, say, warn
 from corral.cli.refusals import CommandError
-from corral.cli.replicas import MOST_FOLLOWED
+from corral.cli.submission import DryRun, Wait, check_feasible, submit, upload_here
 from corral.cli.verdict_words import print_verdict
 
 app = new_app()
 
-MOST_UPLOADED_BYTES = 1024**3
 _ARGUMENTS = {"allow_interspersed_args": False}
 
 
@@ -58,8 +52,8 @@ def run(
     zone: options.Zone = None,
     simulate: options.Simulate = None,
     detach: options.Detach = False,
-    wait: options.Wait = False,
-    dry_run: options.DryRun = False,
+    wait: Wait = False,
+    dry_run: DryRun = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Run a command on the cluster, show its output and exit with its exit code.
@@ -106,58 +100,7 @@ def run(
         print_verdict(client.training.probe(document), as_json=as_json)
         return
     if not wait:
-        check_feasible(client, document, stays=not (detach or as_json))
+        check_feasible(client.training, document, stays=not (detach or as_json))
     if upload:
         document["upload_id"] = upload_here(client)
-    submit(client, document, detach=detach, as_json=as_json)
-
-
-def check_feasible(client: Client, document: dict[str, Any], *, stays: bool) -> None:
-    """Refuses to stay with work that could never run, before anything is uploaded; else warns."""
-    try:
-        verdict = client.training.probe(document)
-    except Problem as problem:
-        if problem.status < 500 and problem.status != 429:
-            raise
-        return  # nobody can say now; the work itself will
-    if verdict.result != "never":
-        return
-    if not stays:
-        warn(f"{verdict.sentence} It is infeasible until nodes or quotas change.")
-        return
-    helps = " ".join(one.sentence for one in verdict.helps[:2])
-    later = "To submit it and wait until nodes or quotas change: --wait."
-    raise CommandError(verdict.sentence, remedy=f"{helps} {later}".strip())
-
-
-def submit(client: Client, document: dict[str, Any], *, detach: bool, as_json: bool) -> None:
-    """Submits it and follows it, unless --detach is given."""
-    work = client.training.submit(document)
-    if as_json:
-        print_json(encode(work))
-        return
-    if detach:
-        say(work.id)
-        return
-    follower = Follower(client, work.id, work.name, replicas=work.replicas)
-    if work.replicas > MOST_FOLLOWED:
-        follower.note(
-            f"This is the output of the first {MOST_FOLLOWED} of {work.replicas} replicas;"
-            f" others: corral logs --replica {MOST_FOLLOWED}"
-        )
-    try:
-        code = follower.to_the_end()
-    except Detached as detached:
-        code = detached.code
-    raise typer.Exit(code)
-
-
-def upload_here(client: Client) -> str:
-    """Uploads the working directory; the id of the upload."""
-    here = Path.cwd()
-    if here == Path.home() or here == Path("/"):
-        raise CommandError(
-            f"All of {here} would be uploaded.",
-            remedy="Change into the directory of your project, or leave it here: --no-upload.",
-        )
-    return client.uploads.send_directory(here, most_bytes=MOST_UPLOADED_BYTES).id
+    submit(client, client.training, document, detach=detach, as_json=as_json)

@@ -54,8 +54,4 @@ Simulate = Annotated[
     str | None, typer.Option(metavar="TIME", help="Pretend to run for 60s, 2h, … in a simulated zone.")
 ]
 Detach = Annotated[bool, typer.Option("--detach", "-d", help="Print the id and return.")]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Show whether and when it would run; submit nothing.")
-]
-Wait = Annotated[bool, typer.Option("--wait", help="Submit it even if nothing here could run it now.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the work as JSON and return.")]
