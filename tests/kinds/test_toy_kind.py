@@ -56,7 +56,7 @@ async def test_toy_goes_from_submission_to_purge(ground: Ground) -> None:
     await ground.settle()
     os.utime(painted, (0, 0))
     folder = WorkloadFolder(painted.parent, "toy")
-    assert folder.sweep(await database.read(folder.known), 10) == 1
+    assert folder.sweep(await database.read(folder.in_use), 10) == 1
     assert not painted.exists()
 
     ground.campus.clock.advance(days=40)
@@ -93,7 +93,7 @@ async def test_sweeping_keeps_what_lives_and_follows_no_link(tmp_path: Path, gro
     for entry in folder.directory.iterdir():
         os.utime(entry, (0, 0), follow_symlinks=False)
     (folder.directory / "too-young").touch()
-    assert folder.sweep(await ground.campus.database.read(folder.known), 10) == 1
+    assert folder.sweep(await ground.campus.database.read(folder.in_use), 10) == 1
     assert sorted(one.name for one in folder.directory.iterdir()) == ["too-young", work]
     assert (victim / "precious").exists()
 

@@ -171,9 +171,10 @@ def create_app(parts: Parts) -> FastAPI:
         host=host.id,
     )
     zones = ZoneRegistry(database, parts.open_engine, equipment)
-    flushes: list[Callable[[], Awaitable[object]]] = [partial(access.seen.flush, database)]
-    if database.kind == "postgresql":  # with SQLite there are no other hosts
-        flushes.append(partial(database.write, note_seen, host.id))
+    flushes: tuple[Callable[[], Awaitable[object]], ...] = (
+        partial(access.seen.flush, database),
+        partial(database.write, note_seen, host.id),
+    )
     loops = Loops(
         (
             *_zone_moves(parts, zones, kinds),
