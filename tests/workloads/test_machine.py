@@ -212,7 +212,7 @@ def test_arithmetic_of_infeasible_work_in_words(reason: Reason, lack: Lack | Non
     [
         (ReplicaEnded(0, End.FAILED, exit_code=1), "It ended with exit code 1."),
         (
-            ReplicaEnded(0, End.FAILED, exit_code=127, detail="cannot find file train.py"),
+            ReplicaEnded(0, End.FAILED, exit_code=127, explanation="cannot find file train.py"),
             "It ended with exit code 127: cannot find file train.py.",
         ),
         (ReplicaEnded(0, End.FAILED, signal=11), "It was ended by signal 11."),

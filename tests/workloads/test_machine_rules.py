@@ -259,7 +259,17 @@ def test_pause_doubles_with_every_attempt_that_was_lost_or_failed(
             {"detail": None, "exit_code": 2},
         ),
         (
-            ReplicaEnded(1, End.FAILED, exit_code=2, detail="no such file"),
+            ReplicaEnded(1, End.FAILED, exit_code=2, detail="exit code 2; full", explanation="full"),
+            StateCause.EXITED,
+            {"detail": "full", "exit_code": 2},
+        ),
+        (
+            ReplicaEnded(1, End.FAILED, signal=9, detail="exit code 7", explanation="exit code 7"),
+            StateCause.KILLED,
+            {"detail": "exit code 7", "signal": 9},
+        ),
+        (
+            ReplicaEnded(1, End.FAILED, exit_code=2, explanation="no such file"),
             StateCause.EXITED,
             {"detail": "no such file", "exit_code": 2},
         ),

@@ -281,6 +281,7 @@ def _ending(loaded: Loaded, number: int, run: Run) -> ReplicaEnded:
         timed_out=run.timed_out,
         said_done=run.said_done,
         detail=run.detail,
+        explanation=run.explanation,
         memory_mib=memory_mib,
         time_limit_seconds=time_limit_seconds,
     )

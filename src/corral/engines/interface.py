@@ -81,10 +81,11 @@ class Run:
 
     `ready_since` says since when a running run has been ready (see `Task.readiness`); it is None while it is
     not, and when it leaves. What comes after `since` is said of ended runs, apart from `started`,
-    `ready_since` and `notes`. `detail` says in words
-    what happened. `exit_code` and `signal` exclude each other; neither is known of a run that was lost or
-    refused. `started` and `ended` are when its processes began and were gone; between them it held what it
-    was given. `ended_mark` is the same end on a clock that nobody can set: the boot, and its microseconds.
+    `ready_since` and `notes`. `detail` says in words what happened, `explanation` only what the code, the
+    signal and the two flags do not say. `exit_code` and `signal` exclude each other; neither is known of a
+    run that was lost or refused. `started` and `ended` are when its processes began and were gone; between
+    them it held what it was given. `ended_mark` is the same end on a clock that nobody can set: the boot, and
+    its microseconds.
     `notes` say what is unusual about how it runs, such as "no sandbox".
     """
 
@@ -105,6 +106,7 @@ class Run:
     usage: Counters | None = None
     notes: tuple[str, ...] = ()
     ready_since: int | None = None
+    explanation: str = ""
 
 
 class Cursor(NamedTuple):

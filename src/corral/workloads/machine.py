@@ -141,7 +141,10 @@ class ReplicaObserved:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaEnded:
-    """The engine reports that a replica has ended, and how; told once for each replica of an attempt."""
+    """The engine reports that a replica has ended, and how; told once for each replica of an attempt.
+
+    `detail` says all of it in words, `explanation` what the codes do not say.
+    """
 
     number: int
     end: End
@@ -153,6 +156,7 @@ class ReplicaEnded:
     detail: str = ""
     memory_mib: int = 0
     time_limit_seconds: int = 0
+    explanation: str = ""
 
 
 Event = (
@@ -381,9 +385,9 @@ def _doom(life: Life, event: ReplicaEnded) -> tuple[Life, StateReason]:
 
 
 def why_ended(event: ReplicaEnded, of: int) -> StateReason:
-    facts = {"replica": event.number, "of": of, "detail": _own_detail(event)}
+    facts = {"replica": event.number, "of": of, "detail": event.explanation or None}
     if event.end in {End.LOST, End.LEFT}:
-        return StateReason(StateCause.LOST, facts)
+        return StateReason(StateCause.LOST, facts | {"detail": event.detail or None})
     if event.end is End.REFUSED:
         return StateReason(StateCause.REFUSED, facts | {"detail": event.detail})
     if event.timed_out:
@@ -393,12 +397,6 @@ def why_ended(event: ReplicaEnded, of: int) -> StateReason:
     if event.signal is not None:
         return StateReason(StateCause.KILLED, facts | {"signal": event.signal})
     return StateReason(StateCause.EXITED, facts | {"exit_code": event.exit_code})
-
-
-def _own_detail(event: ReplicaEnded) -> str | None:
-    """What the engine says of an end, as far as it says more than a number."""
-    repeats = ("exit code", "ended by signal", "out of memory", "reached its time limit")
-    return event.detail if event.detail and not event.detail.startswith(repeats) else None
 
 
 def _close(life: Life) -> Step:

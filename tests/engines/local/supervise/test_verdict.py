@@ -6,7 +6,14 @@ import pytest
 
 from corral.engines.local.files.disk_count import Count
 from corral.engines.local.supervise.replica import missing_file
-from corral.engines.local.supervise.verdict import Facts, in_words, judge, over_workspace, split_status
+from corral.engines.local.supervise.verdict import (
+    Facts,
+    explain,
+    in_words,
+    judge,
+    over_workspace,
+    split_status,
+)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +55,26 @@ from corral.engines.local.supervise.verdict import Facts, in_words, judge, over_
 )
 def test_ending_is_told_in_words(facts: Facts, ending: str, detail: str) -> None:
     assert judge(facts) == (ending, detail)
+
+
+@pytest.mark.parametrize(
+    ("facts", "explanation"),
+    [
+        (Facts(exit_code=0), ""),
+        (Facts(exit_code=3), ""),
+        (Facts(exit_code=3, at_bound="the disk is full"), "the disk is full"),
+        (Facts(signal=11), ""),
+        (Facts(signal=11, unreached="no such host"), "no such host"),
+        (Facts(signal=9, out_of_memory=True, memory_mib=512, at_bound="the disk is full"), ""),
+        (Facts(signal=15, timed_out=True, time_limit_seconds=60), ""),
+        (Facts(exit_code=2, missing="train.py"), "cannot find file train.py"),
+        (Facts(exit_code=126, command="./run"), "cannot execute ./run"),
+        (Facts(exit_code=0, unsealed="a link leads out"), "the runtime cannot be kept: a link leads out"),
+        (Facts(signal=9, over_bound="wrote too much"), "wrote too much"),
+    ],
+)
+def test_explanation_is_what_codes_do_not_say(facts: Facts, explanation: str) -> None:
+    assert explain(facts) == explanation
 
 
 def test_signal_that_bubblewrap_passes_on_is_a_signal() -> None:

@@ -60,6 +60,7 @@ def from_record(spec: Spec, index: int, record: dict[str, object], noticed: int)
         ended_mark=_mark(record),
         usage=counters_from(usage) if isinstance(usage, dict) else None,
         notes=spec.notes,
+        explanation=durable_json.bounded(str(record.get("explanation", ""))),
     )
 
 

@@ -15,7 +15,7 @@ from corral.engines.local.records.spec import NO_SANDBOX, ReplicaSpec, Spec
 from corral.engines.local.sandbox.launch import Replica
 from corral.engines.local.sandbox.unsandboxed import UnsandboxedReplica
 from corral.engines.local.supervise.event_loop import Clock, Loop, boot_time
-from corral.engines.local.supervise.verdict import MEANS_NOT_FOUND, Facts, judge, split_status
+from corral.engines.local.supervise.verdict import MEANS_NOT_FOUND, Facts, explain, judge, split_status
 from corral.engines.local.supervise.workload_socket import WorkloadSocket
 
 _READ_BYTES = 65536
@@ -186,6 +186,7 @@ class SupervisedReplica:
             "run": self.spec.run,
             "ending": ending,
             "detail": durable_json.bounded(detail),
+            "explanation": durable_json.bounded(explain(facts)),
             "exit_code": facts.exit_code,
             "signal": facts.signal,
             "out_of_memory": facts.out_of_memory,

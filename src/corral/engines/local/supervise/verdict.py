@@ -60,7 +60,7 @@ def judge(facts: Facts) -> tuple[str, str]:
     if facts.timed_out:
         return "failed", f"reached its time limit of {in_words(facts.time_limit_seconds)}"
     if facts.unsealed is not None and not facts.told_to_go:
-        return "failed", f"the runtime cannot be kept: {facts.unsealed}"
+        return "failed", _unsealed(facts)
     if facts.said_done and not facts.exit_code and facts.unsealed is None:
         return "succeeded", ""
     if facts.told_to_go:
@@ -68,6 +68,19 @@ def judge(facts: Facts) -> tuple[str, str]:
     if facts.exit_code == 0:
         return "succeeded", ""
     return "failed", _failure(facts)
+
+
+def explain(facts: Facts) -> str:
+    """What exit code, signal, memory and time limit do not say of a failure; empty if they say it all."""
+    if facts.over_bound is not None:
+        return facts.over_bound
+    if facts.timed_out:
+        return ""
+    if facts.unsealed is not None:
+        return _unsealed(facts)
+    if facts.exit_code == 0:
+        return ""
+    return "; ".join(part for part in (_command(facts), _because(facts)) if part is not None)
 
 
 def over_workspace(count: Count, most_mib: int, most_files: int) -> str | None:
@@ -126,9 +139,17 @@ def _leaving(facts: Facts) -> str:
     return "left when it was told to"
 
 
+def _unsealed(facts: Facts) -> str:
+    return f"the runtime cannot be kept: {facts.unsealed}"
+
+
 def _failure(facts: Facts) -> str:
-    because = None if facts.out_of_memory else facts.at_bound or facts.unreached
+    because = _because(facts)
     return _end(facts) if because is None else f"{_end(facts)}; {because}"
+
+
+def _because(facts: Facts) -> str | None:
+    return None if facts.out_of_memory else facts.at_bound or facts.unreached
 
 
 def _end(facts: Facts) -> str:
@@ -136,11 +157,16 @@ def _end(facts: Facts) -> str:
         return f"out of memory at its limit of {facts.memory_mib} MiB"
     if facts.signal is not None:
         return f"ended by signal {facts.signal} ({_name(facts.signal)})"
+    return _command(facts) or f"exit code {facts.exit_code}"
+
+
+def _command(facts: Facts) -> str | None:
+    """What is wrong with the command itself, as far as its exit code tells."""
+    if facts.out_of_memory or facts.signal is not None:
+        return None
     if facts.missing is not None:
         return f"cannot find file {facts.missing}"
-    if facts.exit_code == MEANS_NOT_EXECUTABLE:
-        return f"cannot execute {facts.command}"
-    return f"exit code {facts.exit_code}"
+    return f"cannot execute {facts.command}" if facts.exit_code == MEANS_NOT_EXECUTABLE else None
 
 
 def _name(number: int) -> str:
