@@ -61,6 +61,7 @@ class Pools(Resource):
         most_grace_seconds: int = UNCHANGED,
         most_retries: int = UNCHANGED,
         most_replicas: int = UNCHANGED,
+        most_hold_seconds: int = UNCHANGED,
     ) -> Pool:
         """A pool of the nodes that carry the labels; what is left out is as usual."""
         body = given(
@@ -76,6 +77,7 @@ class Pools(Resource):
             most_grace_seconds=most_grace_seconds,
             most_retries=most_retries,
             most_replicas=most_replicas,
+            most_hold_seconds=most_hold_seconds,
         )
         return self._create(Pool, "pools", body=body)
 
@@ -94,6 +96,7 @@ class Pools(Resource):
         most_grace_seconds: int = UNCHANGED,
         most_retries: int = UNCHANGED,
         most_replicas: int = UNCHANGED,
+        most_hold_seconds: int = UNCHANGED,
         generation: int | None = None,
     ) -> Pool:
         """Other labels move nodes into it and out of it."""
@@ -109,6 +112,7 @@ class Pools(Resource):
             most_grace_seconds=most_grace_seconds,
             most_retries=most_retries,
             most_replicas=most_replicas,
+            most_hold_seconds=most_hold_seconds,
         )
         return self._change("PATCH", Pool, "pools", pool_id, body=body, generation=generation)
 

@@ -729,6 +729,8 @@ class Pool:
     """What one workload may ask for at most."""
     most_replicas: int
     """What one workload may ask for at most."""
+    most_hold_seconds: int
+    """What one workload may ask for at most."""
     nodes_count: int
     simulated: bool
     """Some of its devices are simulated: they compute nothing."""
@@ -1438,6 +1440,8 @@ class Workload(WorkloadStates):
     """How many of its replicas are ready now."""
     ready_at: datetime | None = None
     """Since when all of its replicas have been ready."""
+    held_until: datetime | None = None
+    """Of work that waits for its restart: until when its place is kept."""
     damaged: bool = False
     """Its document cannot be read, so what it asks for is unknown; `reason` says so."""
     simulated: bool

@@ -95,6 +95,7 @@ def _print_facts(work: WorkloadDetail) -> None:
             "Parent": work.parent_id,
             "Zone": work.zone_name,
             "Where": work.nodes,
+            "Held": _held(work),
             "Ports": [_port(one) for one in spec.get("ports") or ()],
             "Ready when": _readiness(spec.get("readiness")),
             "Ready": _ready(work),
@@ -125,6 +126,12 @@ def _readiness(readiness: Mapping[str, Any] | None) -> str | None:
     if readiness.get("path") is not None:
         return f"GET {readiness['path']} is answered on port {readiness['port']}"
     return f"port {readiness['port']} accepts connections"
+
+
+def _held(work: WorkloadDetail) -> str | None:
+    if work.held_until is None:
+        return None
+    return f"its place is kept for its restart until {shown_time(work.held_until)}"
 
 
 def _ready(work: WorkloadDetail) -> str | None:

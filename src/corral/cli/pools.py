@@ -59,6 +59,9 @@ _MostRetries = Annotated[
 _MostReplicas = Annotated[
     int | None, typer.Option(metavar="COUNT", help="Most replicas that new work may ask for.")
 ]
+_MostHold = Annotated[
+    int | None, typer.Option(metavar="SECONDS", help="Longest time that a place is kept for a restart.")
+]
 
 
 @app.command("list")
@@ -112,6 +115,7 @@ def show(pool: _Pool, as_json: Json = False) -> None:
             "Longest grace period": duration_words(found.most_grace_seconds),
             "Most retries": str(found.most_retries),
             "Most replicas": str(found.most_replicas),
+            "Longest hold for a restart": duration_words(found.most_hold_seconds),
         }
     )
 
@@ -129,6 +133,7 @@ def create(
     most_grace_seconds: _MostGrace = None,
     most_retries: _MostRetries = None,
     most_replicas: _MostReplicas = None,
+    most_hold_seconds: _MostHold = None,
     as_json: Json = False,
 ) -> None:
     """Create a pool of the nodes that carry its labels."""
@@ -139,7 +144,7 @@ def create(
     if len(zones) != 1:
         raise CommandError("There are several zones.", remedy="Choose one with --zone.")
     wanted = _wanted(arrangement, unit, across, reservations, strength)
-    wanted |= _caps(most_grace_seconds, most_retries, most_replicas)
+    wanted |= _caps(most_grace_seconds, most_retries, most_replicas, most_hold_seconds)
     made = client.pools.create(zones[0].id, name, labels_of(label or ()), **wanted)
     if as_json:
         print_json(encode(made))
@@ -160,18 +165,19 @@ def edit(
     most_grace_seconds: _MostGrace = None,
     most_retries: _MostRetries = None,
     most_replicas: _MostReplicas = None,
+    most_hold_seconds: _MostHold = None,
     as_json: Json = False,
 ) -> None:
     """Change which nodes a pool has and how work is placed in it."""
     require_change(
         *(name, label, arrangement, unit, across, reservations, strength),
-        *(most_grace_seconds, most_retries, most_replicas),
+        *(most_grace_seconds, most_retries, most_replicas, most_hold_seconds),
         options="--name, --label, --arrangement, --most-retries (see --help)",
     )
     client = connect()
     found = find_pool(client, pool)
     wanted = _wanted(arrangement, unit, across, reservations, strength)
-    wanted |= _caps(most_grace_seconds, most_retries, most_replicas)
+    wanted |= _caps(most_grace_seconds, most_retries, most_replicas, most_hold_seconds)
     if name is not None:
         wanted["name"] = name
     if label:
@@ -223,8 +229,16 @@ def _wanted(
     return _given(asked)
 
 
-def _caps(grace_seconds: int | None, retries: int | None, replicas: int | None) -> dict[str, Any]:
-    return _given({"most_grace_seconds": grace_seconds, "most_retries": retries, "most_replicas": replicas})
+def _caps(
+    grace_seconds: int | None, retries: int | None, replicas: int | None, hold_seconds: int | None
+) -> dict[str, Any]:
+    asked = {
+        "most_grace_seconds": grace_seconds,
+        "most_retries": retries,
+        "most_replicas": replicas,
+        "most_hold_seconds": hold_seconds,
+    }
+    return _given(asked)
 
 
 def _given(asked: dict[str, Any]) -> dict[str, Any]:

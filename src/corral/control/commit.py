@@ -14,6 +14,7 @@ from sqlalchemy import delete, insert, select
 
 from corral.control.feed import PlannerView
 from corral.control.isolation import Apart
+from corral.control.restart_holds import release_for_restart
 from corral.core.devices import DeviceUse, slice_milli
 from corral.core.holds import Claim
 from corral.core.plans import Eviction, Infeasible, Placement, Plan, Reservation
@@ -152,6 +153,7 @@ def _place(
     planned_from: PlannerView,
     reading: Reading,
 ) -> None:
+    release_for_restart(transaction, [loaded.row.id for loaded, _ in placed], reading)
     granted = [(loaded, _grants(loaded, placements, planned_from)) for loaded, placements in placed]
     open_attempts(transaction, granted)
     apply_all(

@@ -10,9 +10,10 @@ from datetime import datetime
 import structlog
 from sqlalchemy import select
 
+from corral.control import restart_holds
 from corral.control.lessons import Lessons, learn_from, read_lessons
 from corral.core.devices import Device
-from corral.core.holds import Claim
+from corral.core.holds import Claim, Hold
 from corral.core.nodes import Node
 from corral.core.queues import Queue
 from corral.core.refusals import Unavailable
@@ -69,6 +70,7 @@ class PlannerFeed:
     message: Load | Changes | None
     planner_view: PlannerView
     claims: tuple[Claim, ...]
+    restart_holds: tuple[Hold, ...] = ()
     failed: Mapping[str, Exception] = field(default_factory=dict)
 
 
@@ -95,7 +97,13 @@ def read_everything(transaction: Transaction, zone_id: str, resting: Collection[
     arrived = newest_arrivals(transaction, zone_id, MOST_ARRIVALS)
     whole = _whole(transaction, zone_id, ground)
     message = Load(snapshot, arrived, whole, records.out)
-    return PlannerFeed(message, planner_view, _claims(transaction, zone_id, left_out), records.failed)
+    return PlannerFeed(
+        message,
+        planner_view,
+        _claims(transaction, zone_id, left_out),
+        restart_holds.holds(transaction, zone_id),
+        records.failed,
+    )
 
 
 def read_changes(
@@ -141,7 +149,13 @@ def read_changes(
         out=records.out,
     )
     claims = _claims(transaction, zone_id, planner_view.left_out)
-    return PlannerFeed(changes if changes != Changes() else None, planner_view, claims, records.failed)
+    return PlannerFeed(
+        changes if changes != Changes() else None,
+        planner_view,
+        claims,
+        restart_holds.holds(transaction, zone_id),
+        records.failed,
+    )
 
 
 def _ground(transaction: Transaction, zone_id: str) -> Ground:

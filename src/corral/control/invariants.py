@@ -97,11 +97,13 @@ def _exits(transaction: Transaction) -> Iterator[str | None]:
 
 
 def _allocations(transaction: Transaction) -> Iterator[str | None]:
-    """What is held is held by replicas that have not ended, and each of those holds its place."""
+    """Places belong to replicas that have not ended, or are kept for a restart."""
     allocated = {
         (row.workload_id, row.attempt, row.replica)
         for row in transaction.rows(
-            select(allocation.c.workload_id, allocation.c.attempt, allocation.c.replica)
+            select(allocation.c.workload_id, allocation.c.attempt, allocation.c.replica).where(
+                allocation.c.held_until.is_(None)
+            )
         )
     }
     present = {
@@ -144,6 +146,14 @@ def _devices(transaction: Transaction) -> Iterator[str | None]:
 def _ledger(transaction: Transaction) -> Iterator[str | None]:
     """The ledger counts what is held and only that; its records add up to the time it was held."""
     yield from find_faults(transaction)
+    kept = {
+        str(RunId(*row))
+        for row in transaction.rows(
+            select(allocation.c.workload_id, allocation.c.attempt, allocation.c.replica).where(
+                allocation.c.held_until.is_not(None)
+            )
+        )
+    }
     entries = {row.id: row for row in transaction.rows(select(usage_allocation))}
     for row in transaction.rows(select(replica)):
         name = str(RunId(row.workload_id, row.attempt, row.number))
@@ -151,7 +161,7 @@ def _ledger(transaction: Transaction) -> Iterator[str | None]:
         if entry is None:
             yield f"{name} is not in the ledger"
             continue
-        is_open = entry.ended_us is None
+        is_open = entry.ended_us is None and name not in kept
         if is_open == (row.phase == Phase.ENDED):
             yield f"{name} is {row.phase}, and its entry is {'open' if is_open else 'closed'}"
         else:

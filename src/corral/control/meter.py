@@ -6,6 +6,7 @@ from collections.abc import Callable
 from sqlalchemy import select
 
 from corral.control.loop import Done, Loop, MayLead
+from corral.control.restart_holds import kept_runs
 from corral.control.term import Term
 from corral.core.runs import RunId
 from corral.engines.interface import Engine, RunPhase
@@ -87,7 +88,9 @@ class Meter:
 
     def _beat(self, transaction: Transaction, term: Term, reading: Reading, alive: list[str]) -> int:
         term.check(transaction)
-        return ledger.beat(transaction, self._zone_id, reading, alive)
+        return ledger.beat(
+            transaction, self._zone_id, reading, [*alive, *kept_runs(transaction, self._zone_id)]
+        )
 
     def _node_ids(self, transaction: Transaction) -> dict[str, str]:
         rows = transaction.rows(select(node.c.name, node.c.id).where(node.c.zone_id == self._zone_id))

@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 from corral.control.departures import departed
 from corral.control.isolation import Apart
+from corral.control.restart_holds import keep, keeps_place, release_due
 from corral.core.refusals import Refusal
 from corral.core.runs import ReplicaId, RunId
 from corral.core.steps import Step
@@ -121,6 +122,7 @@ def record(
     for one, loaded in present.items():
         step = Step.SIGNAL if loaded.life.state in LEAVING else Step.START
         apart.do(transaction, (one, step), _act, loaded, kinds, reading, todo)
+    todo.recorded += release_due(transaction, zone_id, reading)
     todo.discards = _deleted(transaction, zone_id)
     todo.departures = departed(transaction, zone_id)
     return todo
@@ -237,6 +239,9 @@ def _end(
     note_member(transaction, run_id, values)
     lost_since = _lost_since(transaction, loaded, number, ended_at)
     after = apply(transaction, loaded, event)
+    if keeps_place(after, event.end):
+        keep(transaction, run_id, after.document.hold_seconds)
+        return after
     free(transaction, run_id)
     released = _released(event, run, reading)
     lost_us = None

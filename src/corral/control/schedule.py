@@ -257,12 +257,17 @@ class Scheduler:
 
     def _with_holds(self, fresh: PlannerFeed) -> PlannerFeed:
         """With what is kept for those that something was taken for, where anybody could be in their way."""
-        holds = self._eviction_holds.holds(fresh.planner_view.waiting)
+        waiting = fresh.planner_view.waiting
+        # During the pause before a retry the planner does not know the workload: its place is nobody's then.
+        restarts = (
+            one if one.workload in waiting else replace(one, workload=None) for one in fresh.restart_holds
+        )
+        holds = (*self._eviction_holds.holds(waiting), *restarts)
         if isinstance(fresh.message, Load):
             self._sent_holds = holds
             snapshot = replace(fresh.message.snapshot, holds=holds)
             return replace(fresh, message=replace(fresh.message, snapshot=snapshot))
-        if holds == self._sent_holds or not (fresh.message or fresh.planner_view.waiting):
+        if holds == self._sent_holds or not (fresh.message or waiting):
             return fresh
         self._sent_holds = holds
         return replace(fresh, message=replace(fresh.message or Changes(), holds=holds))

@@ -28,6 +28,10 @@ class HeldPlace:
     memory_mib: int = 0
 
 
+RESTART = "restart-"
+"""How names of holds begin that keep the place of work that restarts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hold:
     """Capacity kept in a window: a class, maintenance, the slice of a crashed environment that restarts.

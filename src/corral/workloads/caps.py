@@ -4,6 +4,7 @@ Work that runs or waits already is never measured again: a cap that is lowered h
 """
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 from sqlalchemy import select
 
@@ -14,16 +15,18 @@ from corral.workloads.spec import WorkSpec
 from corral.zones.rules import Caps
 from corral.zones.tables import pool
 
-_UNITS = {"grace_seconds": " s"}
+_UNITS = {"grace_seconds": " s", "hold_seconds": " s"}
+_CAPS = tuple(pool.c[f"most_{one.name}"] for one in fields(Caps))
 
 
 def pools_that_allow(
     transaction: Transaction, spec: WorkSpec, zone_id: str, pool_ids: list[str]
 ) -> list[str]:
     """Those of the pools that it may use; [] is still any, when every pool of the zone allows it."""
-    requested = Caps(spec.grace_seconds, spec.retries, spec.replicas)
-    columns = pool.c.name, pool.c.most_grace_seconds, pool.c.most_retries, pool.c.most_replicas
-    rows = transaction.rows(select(pool.c.id, *columns).where(pool.c.zone_id == zone_id).order_by(pool.c.id))
+    requested = Caps(spec.grace_seconds, spec.retries, spec.replicas, spec.hold_seconds)
+    rows = transaction.rows(
+        select(pool.c.id, pool.c.name, *_CAPS).where(pool.c.zone_id == zone_id).order_by(pool.c.id)
+    )
     caps_of = {pool_id: (name, Caps(*caps)) for pool_id, name, *caps in rows}
     usable = pool_ids or list(caps_of)
     allowing = [one for one in usable if not caps_of[one][1].exceeded(requested)]
@@ -37,10 +40,9 @@ def left_out_for_caps(transaction: Transaction, document: Document, zone_id: str
     if not document.pool_ids:
         return []
     named = set(document.pools)
-    requested = Caps(document.grace_seconds, document.retries, document.replicas)
-    columns = pool.c.name, pool.c.most_grace_seconds, pool.c.most_retries, pool.c.most_replicas
+    requested = Caps(document.grace_seconds, document.retries, document.replicas, document.hold_seconds)
     rows = transaction.rows(
-        select(pool.c.id, *columns).where(pool.c.zone_id == zone_id).order_by(pool.c.name)
+        select(pool.c.id, pool.c.name, *_CAPS).where(pool.c.zone_id == zone_id).order_by(pool.c.name)
     )
     return [
         f"The pool {name} is not used: it allows at most {_most(Caps(*caps), exceeded)}."

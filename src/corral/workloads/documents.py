@@ -14,7 +14,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from corral.core.workloads import DeviceRequest, Request
 from corral.store.schema import JsonObject
-from corral.zones.rules import LONGEST_GRACE_SECONDS, MOST_REPLICAS, MOST_RETRIES
+from corral.zones.rules import LONGEST_GRACE_SECONDS, LONGEST_HOLD_SECONDS, MOST_REPLICAS, MOST_RETRIES
 
 VERSION = 2
 LARGEST = 2**31 - 1
@@ -115,6 +115,7 @@ class Document:
     # Not in the first documents of version 2.
     ports: tuple[Port, ...] = ()
     readiness: Readiness | None = None
+    hold_seconds: Annotated[int, Field(ge=0, le=LONGEST_HOLD_SECONDS)] = 0
 
     @staticmethod
     def upgrade(version: int, content: JsonObject) -> JsonObject:

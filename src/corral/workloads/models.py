@@ -89,6 +89,9 @@ class Workload(Output):
     nodes: list[str] = Field(description="Where it is now.")
     ready_replicas: int = Field(0, description="How many of its replicas are ready now.")
     ready_at: Instant | None = Field(None, description="Since when all of its replicas have been ready.")
+    held_until: Instant | None = Field(
+        None, description="Of work that waits for its restart: until when its place is kept."
+    )
     damaged: bool = Field(
         False,
         description="Its document cannot be read, so what it asks for is unknown; `reason` says so.",

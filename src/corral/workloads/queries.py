@@ -39,21 +39,26 @@ _UNREADABLE = Reason(why="damaged", sentence="The record of why is damaged.", fa
 
 
 class Presence(NamedTuple):
-    """Where work is now, and how many of its replicas are ready there, the last of them since when."""
+    """Where work is now, how many of its replicas are ready there, the last of them since when, and until
+    when a place is kept for its restart."""
 
     nodes: tuple[str, ...]
     on_simulated: bool
     ready: int
     last_ready_at: datetime | None
+    held_until: datetime | None
 
 
-NOWHERE = Presence((), False, 0, None)
+NOWHERE = Presence((), False, 0, None, None)
 _a, _r = allocation.c, replica.c
 _PRESENCES = (
     select(
         _a.workload_id,
         _a.node,
         node.c.simulated,
+        func.count().label("places"),
+        func.count(_a.held_until).label("kept"),
+        func.max(_a.held_until).label("held_until"),
         func.count(_r.ready_at).label("ready"),
         func.max(_r.ready_at).label("last_ready_at"),
     )
@@ -167,10 +172,11 @@ def _views(transaction: Transaction, caller: Caller, works: Sequence[VisibleWork
     for row in transaction.rows(_PRESENCES, {"ids": json.dumps([one.row.id for one in works])}):
         found = presences.get(row.workload_id, NOWHERE)
         presences[row.workload_id] = Presence(
-            nodes=(*found.nodes, row.node),
+            nodes=(*found.nodes, row.node) if row.kept < row.places else found.nodes,
             on_simulated=found.on_simulated or bool(row.simulated),
             ready=found.ready + row.ready,
             last_ready_at=max(filter(None, (found.last_ready_at, row.last_ready_at)), default=None),
+            held_until=max(filter(None, (found.held_until, row.held_until)), default=None),
         )
     waits = waiting(transaction, caller, [one.row for one in works])
     return [_readable_view(one, presences.get(one.row.id, NOWHERE), waits.get(one.row.id)) for one in works]
@@ -236,6 +242,7 @@ def _facts(work: VisibleWorkload, presence: Presence, waits: Waiting | None) -> 
         "attempt": row.attempt,
         "nodes": list(presence.nodes),
         "ready_replicas": presence.ready,
+        "held_until": presence.held_until if row.state in WAITING else None,
         "created_at": row.created_at,
         "waiting_since": row.waiting_since if row.state in WAITING else None,
         "not_before": row.not_before,

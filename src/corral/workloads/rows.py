@@ -84,6 +84,7 @@ class AllocationRow(NamedTuple):
     memory_mib: int
     gpu_milli: int
     granted_at: datetime
+    held_until: datetime | None
 
     @property
     def uses(self) -> tuple[DeviceUse, ...]:

@@ -21,7 +21,13 @@ from corral.api.models import Id, Input, storable, visible
 from corral.core import quantities
 from corral.workloads.documents import LARGEST, ResourceRequest
 from corral.workloads.port_spec import MOST_PORTS, AnyReadiness, Ports
-from corral.zones.rules import LONGEST_GRACE_SECONDS, MOST_REPLICAS, MOST_RETRIES, USUAL_GRACE_SECONDS
+from corral.zones.rules import (
+    LONGEST_GRACE_SECONDS,
+    LONGEST_HOLD_SECONDS,
+    MOST_REPLICAS,
+    MOST_RETRIES,
+    USUAL_GRACE_SECONDS,
+)
 
 
 def _from_text(parse: Callable[[str], int]) -> BeforeValidator:
@@ -49,6 +55,7 @@ Memory = Annotated[
 ]
 Mebibytes = Annotated[int, Field(ge=1, le=LARGEST), _from_text(quantities.mebibytes)]
 Seconds = Annotated[int, Field(ge=1, le=10 * 365 * 86400), _from_text(quantities.seconds)]
+HoldSeconds = Annotated[int, Field(ge=0, le=LONGEST_HOLD_SECONDS), _from_text(quantities.seconds)]
 WorkName = Annotated[
     str,
     StringConstraints(
@@ -240,6 +247,12 @@ class WorkSpec(Input):
         ge=0,
         le=MOST_RETRIES,
         description="How often it is tried again after it failed; pools say how often at most.",
+    )
+    hold_seconds: HoldSeconds = Field(
+        0,
+        description="How long its place is kept when an attempt ends for another one; pools say how long at"
+        " most.",
+        examples=[120, "2min"],
     )
     ports: Ports = Field(
         [],

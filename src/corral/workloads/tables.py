@@ -120,6 +120,7 @@ allocation = Table(
     Column("memory_mib", Integer, nullable=False),
     Column("gpu_milli", Integer, nullable=False),
     Column("granted_at", Instant, nullable=False),
+    Column("held_until", Instant, comment="of a replica that ended: its place is kept for a restart"),
     ForeignKeyConstraint(
         ["workload_id", "attempt", "replica"], ["replica.workload_id", "replica.attempt", "replica.number"]
     ),

@@ -12,6 +12,7 @@ from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.core.text import hidden_character
 from corral.zones.rules import (
     LONGEST_GRACE_SECONDS,
+    LONGEST_HOLD_SECONDS,
     MOST_REPLICAS,
     MOST_RETRIES,
     USUAL_CAPS,
@@ -73,6 +74,7 @@ Reservations = Annotated[int, Field(ge=0, le=1000)]
 MostGrace = Annotated[int, Field(ge=USUAL_GRACE_SECONDS, le=LONGEST_GRACE_SECONDS)]
 MostRetries = Annotated[int, Field(ge=0, le=MOST_RETRIES)]
 MostReplicas = Annotated[int, Field(ge=1, le=MOST_REPLICAS)]
+MostHold = Annotated[int, Field(ge=0, le=LONGEST_HOLD_SECONDS)]
 
 
 class Capacity(Output):
@@ -102,6 +104,7 @@ class Pool(Output):
     most_grace_seconds: int = Field(description="What one workload may ask for at most.", examples=[600])
     most_retries: int = Field(description="What one workload may ask for at most.", examples=[10])
     most_replicas: int = Field(description="What one workload may ask for at most.", examples=[256])
+    most_hold_seconds: int = Field(description="What one workload may ask for at most.", examples=[600])
     nodes_count: int
     simulated: bool = Field(description="Some of its devices are simulated: they compute nothing.")
     capacity: Capacity
@@ -126,6 +129,7 @@ class NewPool(Input):
     most_grace_seconds: MostGrace = USUAL_CAPS.grace_seconds
     most_retries: MostRetries = USUAL_CAPS.retries
     most_replicas: MostReplicas = USUAL_CAPS.replicas
+    most_hold_seconds: MostHold = USUAL_CAPS.hold_seconds
 
 
 class PoolChange(Change):
@@ -140,6 +144,7 @@ class PoolChange(Change):
     most_grace_seconds: MostGrace | None = Field(None, description="Holds for new work.")
     most_retries: MostRetries | None = Field(None, description="Holds for new work.")
     most_replicas: MostReplicas | None = Field(None, description="Holds for new work.")
+    most_hold_seconds: MostHold | None = Field(None, description="Holds for new work.")
 
 
 class Zone(Output):

@@ -43,6 +43,7 @@ def takes_slices(least_strength: str) -> bool:
 LONGEST_GRACE_SECONDS = 3600
 MOST_RETRIES = 100
 MOST_REPLICAS = 1000
+LONGEST_HOLD_SECONDS = 3600
 USUAL_GRACE_SECONDS = 30
 
 
@@ -53,6 +54,7 @@ class Caps:
     grace_seconds: int = 600
     retries: int = 10
     replicas: int = 256
+    hold_seconds: int = 600
 
     def exceeded(self, requested: "Caps") -> tuple[str, ...]:
         """The fields of which it asks for more."""

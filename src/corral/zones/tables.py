@@ -56,6 +56,7 @@ pool = Table(
     Column("most_grace_seconds", Integer, nullable=False, server_default=text(str(USUAL_CAPS.grace_seconds))),
     Column("most_retries", Integer, nullable=False, server_default=text(str(USUAL_CAPS.retries))),
     Column("most_replicas", Integer, nullable=False, server_default=text(str(USUAL_CAPS.replicas))),
+    Column("most_hold_seconds", Integer, nullable=False, server_default=text(str(USUAL_CAPS.hold_seconds))),
     UniqueConstraint("zone_id", "name"),
     CheckConstraint("arrangement IN ('packing', 'spreading')", name="arrangement"),
     CheckConstraint("unit_gpu_milli BETWEEN 1 AND 1000", name="unit_gpu_milli"),

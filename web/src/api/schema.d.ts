@@ -3411,6 +3411,11 @@ export interface components {
              */
             most_grace_seconds?: number;
             /**
+             * Most Hold Seconds
+             * @default 600
+             */
+            most_hold_seconds?: number;
+            /**
              * Most Replicas
              * @default 256
              */
@@ -3963,6 +3968,12 @@ export interface components {
              */
             most_grace_seconds: number;
             /**
+             * Most Hold Seconds
+             * @description What one workload may ask for at most.
+             * @example 600
+             */
+            most_hold_seconds: number;
+            /**
              * Most Replicas
              * @description What one workload may ask for at most.
              * @example 256
@@ -4025,6 +4036,11 @@ export interface components {
              * @description Holds for new work.
              */
             most_grace_seconds?: number | null;
+            /**
+             * Most Hold Seconds
+             * @description Holds for new work.
+             */
+            most_hold_seconds?: number | null;
             /**
              * Most Replicas
              * @description Holds for new work.
@@ -5291,6 +5307,14 @@ export interface components {
              */
             grace_seconds?: number;
             /**
+             * Hold Seconds
+             * @description How long its place is kept when an attempt ends for another one; pools say how long at most.
+             * @default 0
+             * @example 120
+             * @example 2min
+             */
+            hold_seconds?: number | string;
+            /**
              * Home
              * @description Your home directory is there too, to read and write.
              * @default false
@@ -5997,6 +6021,11 @@ export interface components {
             flavor: string | null;
             /** Generation */
             generation: number;
+            /**
+             * Held Until
+             * @description Of work that waits for its restart: until when its place is kept.
+             */
+            held_until?: string | null;
             /** Id */
             id: string;
             /** Kind */
@@ -6104,6 +6133,11 @@ export interface components {
             flavor: string | null;
             /** Generation */
             generation: number;
+            /**
+             * Held Until
+             * @description Of work that waits for its restart: until when its place is kept.
+             */
+            held_until?: string | null;
             /** Id */
             id: string;
             /** Kind */

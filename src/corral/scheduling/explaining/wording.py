@@ -17,6 +17,7 @@ from corral.core.changes import (
 )
 from corral.core.durations import duration_words
 from corral.core.explanations import Estimate, Explanation, NoEstimate
+from corral.core.holds import RESTART
 from corral.core.plans import Action, Lack, LackKind, Reason, ReasonKind, SearchResult
 from corral.core.resources import Resource
 
@@ -68,6 +69,8 @@ def sentence(reason: Reason, now: int) -> str:
             )
         case ReasonKind.HELD:
             assert reason.at is not None
+            if reason.hold is not None and reason.hold.startswith(RESTART):
+                return "there is room, but it is kept for work that restarts"
             since = "now" if reason.at <= now else f"from in {duration(reason.at - now)} on"
             keeper = reason.kept_for or "nobody"
             return (

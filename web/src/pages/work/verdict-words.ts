@@ -117,6 +117,7 @@ export function useVerdictWords() {
 function variantOf(kind: string, facts: Facts): string {
   if (kind === 'no_room' && count(facts.asked) > 1) return 'gang';
   if (kind === 'over_guarantee' && count(facts.asked) > count(facts.bound)) return 'over_guarantee_short';
+  if (kind === 'held' && typeof facts.hold === 'string' && facts.hold.startsWith('restart-')) return 'restart_held';
   return kind;
 }
 

@@ -33,6 +33,7 @@ Parameters = Annotated[
 ]
 TimeLimit = Annotated[str | None, typer.Option(metavar="TIME", help="Stop it after 90s, 30min, 2h, 1d.")]
 Retries = Annotated[int, typer.Option(metavar="N", help="How often to retry after a failure.")]
+Hold = Annotated[str | None, typer.Option(metavar="TIME", help="Keep its place for a retry for 60s, 5min, …")]
 Ports = Annotated[
     list[str] | None,
     typer.Option("--port", metavar="PORT", help="Port it listens on: 8000, web=8000/http; repeatable."),

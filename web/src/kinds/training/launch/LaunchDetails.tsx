@@ -101,6 +101,7 @@ function Times({ values }: { values: Values }) {
   const parts = [
     limit ? t('launch.limitOf', { limit }) : t('launch.noLimit'),
     values.retries ? t('launch.triedAgain', { count: values.retries }) : t('launch.notAgain'),
+    Boolean(values.hold_seconds) && t('launch.holdOf', { duration: duration(values.hold_seconds ?? 0) }),
     (values.grace_seconds ?? GRACE_SECONDS) !== GRACE_SECONDS &&
       t('launch.graceOf', { duration: duration(values.grace_seconds ?? 0) }),
   ].filter(Boolean);
@@ -112,6 +113,9 @@ function Times({ values }: { values: Values }) {
         </Form.Item>
         <Form.Item name="retries" label={t('launch.retries')}>
           <InputNumber min={0} max={100} precision={0} />
+        </Form.Item>
+        <Form.Item name="hold_seconds" label={t('launch.hold')} extra={t('launch.holdHint')}>
+          <InputNumber min={0} max={3600} precision={0} />
         </Form.Item>
         <Form.Item name="grace_seconds" label={t('launch.grace')} extra={t('launch.graceHint')}>
           <InputNumber min={0} max={3600} precision={0} />

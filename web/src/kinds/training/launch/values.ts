@@ -27,6 +27,7 @@ export interface Values {
   given?: Pair[];
   time_limit_seconds?: string;
   retries?: number | null;
+  hold_seconds?: number | null;
   grace_seconds?: number | null;
   preemptible: boolean;
   priority?: number | null;
@@ -168,6 +169,7 @@ export function documentOf(values: Values): Document {
     ...(values.time_limit_seconds?.trim() ? { time_limit_seconds: values.time_limit_seconds.trim() } : {}),
     ...(values.upload_id && !values.simulated ? { upload_id: values.upload_id } : {}),
     ...(values.retries ? { retries: values.retries } : {}),
+    ...(values.hold_seconds ? { hold_seconds: values.hold_seconds } : {}),
     ...(values.ports && values.ports.length > 0 ? { ports: values.ports } : {}),
     ...(values.readiness?.trim() ? { readiness: values.readiness.trim() } : {}),
     ...(values.preemptible ? {} : { preemptible: false }),
@@ -216,6 +218,7 @@ export function commandOf(values: Values, organisationName: string | undefined):
     ...(values.ports ?? []).map((port) => `--port ${shellQuoted(port)}`),
     values.readiness?.trim() && `--ready ${shellQuoted(values.readiness.trim())}`,
     values.retries && `--retries ${values.retries}`,
+    values.hold_seconds && `--hold ${values.hold_seconds}s`,
     !values.simulated && !values.files && !values.upload_id && '--no-upload',
   ].filter(Boolean);
   return [
@@ -259,6 +262,7 @@ export function valuesLike(spec: Record<string, unknown>): Values {
     time_limit_seconds: document.time_limit_seconds ? `${document.time_limit_seconds}s` : undefined,
     upload_id: document.upload_id ?? undefined,
     retries: document.retries ?? 0,
+    hold_seconds: Number(document.hold_seconds ?? 0) || undefined,
     preemptible: document.preemptible ?? true,
     grace_seconds: document.grace_seconds ?? GRACE_SECONDS,
     priority: document.priority ?? undefined,

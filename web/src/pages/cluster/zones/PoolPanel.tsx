@@ -26,14 +26,16 @@ interface Values {
   most_grace_seconds: number;
   most_retries: number;
   most_replicas: number;
+  most_hold_seconds: number;
 }
 
 const CAPS = [
   { name: 'most_grace_seconds', min: 30, max: 3600 },
   { name: 'most_retries', min: 0, max: 100 },
   { name: 'most_replicas', min: 1, max: 1000 },
+  { name: 'most_hold_seconds', min: 0, max: 3600 },
 ] as const;
-const USUAL_CAPS = { most_grace_seconds: 600, most_retries: 10, most_replicas: 256 };
+const USUAL_CAPS = { most_grace_seconds: 600, most_retries: 10, most_replicas: 256, most_hold_seconds: 600 };
 
 interface Props {
   /** Null for a new one. */
@@ -204,6 +206,7 @@ function valuesOf(pool: Pool | null): Partial<Values> {
     most_grace_seconds,
     most_retries,
     most_replicas,
+    most_hold_seconds,
   } = pool;
   return {
     name,
@@ -218,5 +221,6 @@ function valuesOf(pool: Pool | null): Partial<Values> {
     most_grace_seconds,
     most_retries,
     most_replicas,
+    most_hold_seconds,
   };
 }

@@ -34,6 +34,12 @@ export function WorkloadFacts({ work }: { work: WorkloadDetail }) {
     ...(several || isSimulation(work)
       ? ([[t('work.fact.zone'), <ZoneOf key="zone" work={work} />]] as [string, ReactNode][])
       : []),
+    ...(work.held_until
+      ? ([[t('work.fact.held'), t('work.fact.heldUntil', { moment: moment(work.held_until) })]] as [
+          string,
+          ReactNode,
+        ][])
+      : []),
     ...listening,
     ...(work.flavor ? ([[t('work.fact.flavor'), work.flavor]] as [string, ReactNode][]) : []),
     [
