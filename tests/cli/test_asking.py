@@ -1,12 +1,9 @@
 """What people write after `corral run`, as the document that the API takes."""
 
-from typing import Any
-
 import pytest
 
 from corral.cli.asking import (
     command_of,
-    gpu_of,
     name_of,
     parameters_of,
     resources_of,
@@ -14,31 +11,6 @@ from corral.cli.asking import (
     variables_of,
 )
 from corral.cli.refusals import CommandError
-
-
-@pytest.mark.parametrize(
-    ("text", "asked"),
-    [
-        ("2", {"count": 2}),
-        ("8Gi", {"count": 1, "memory_mib": 8192}),
-        ("2x8Gi", {"count": 2, "memory_mib": 8192}),
-        ("0.5", {"count": 1, "fraction_milli": 500}),
-        (".25", {"count": 1, "fraction_milli": 250}),
-        ("1g.10gb", {"count": 1, "profile": "1g.10gb"}),
-        ("3x1g.10gb", {"count": 3, "profile": "1g.10gb"}),
-        ("1g.10gb+me", {"count": 1, "profile": "1g.10gb+me"}),
-        ("0", None),
-    ],
-)
-def test_amounts_of_gpu(text: str, asked: dict[str, Any] | None) -> None:
-    assert gpu_of(text) == asked
-
-
-@pytest.mark.parametrize("text", ["", "x", "two", "2x", "x8Gi", "2x2", "1.5", "-1", "2x2x8Gi"])
-def test_what_is_no_amount_of_gpu_is_refused_with_examples(text: str) -> None:
-    with pytest.raises(CommandError) as refused:
-        gpu_of(text)
-    assert "8Gi" in refused.value.remedy
 
 
 def test_python_file_alone_is_run_with_python() -> None:

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from corral.core import quantities
 from corral.core.quantities import Gpus
+from corral.core.resources import Resource
 from corral.workloads.spec import Resources
 
 CORES: list[tuple[Any, int]] = [
@@ -35,6 +36,10 @@ DEVICES: list[tuple[Any, Gpus | None]] = [
     ("2x0.5", Gpus(2, fraction_milli=500)),
     ("1g.10gb", Gpus(1, profile="1g.10gb")),
     ("3x1g.10gb+me", Gpus(3, profile="1g.10gb+me")),
+    ("3x1g.10gb", Gpus(3, profile="1g.10gb")),
+    ("1g.10gb+me", Gpus(1, profile="1g.10gb+me")),
+    ("2x8Gi", Gpus(2, memory_mib=8192)),
+    ("0", None),
 ]
 
 
@@ -113,3 +118,29 @@ def test_what_is_stored_is_read_as_it_was() -> None:
     for given in ({"cpu": 0.5, "memory": "1Gi", "gpu": "8Gi"}, {"cpu_milli": 1, "memory_mib": 1}):
         first = Resources.model_validate(given)
         assert Resources.model_validate(first.model_dump(mode="json")) == first
+
+
+@pytest.mark.parametrize(
+    ("resource", "text", "amount"),
+    [
+        (Resource.GPU_MILLI, "2", 2000),
+        (Resource.GPU_MILLI, "0.5", 500),
+        (Resource.CPU_MILLI, "500m", 500),
+        (Resource.CPU_MILLI, "4", 4000),
+        (Resource.MEMORY_MIB, "16Gi", 16384),
+    ],
+)
+def test_amount_is_in_the_unit_of_its_resource(resource: Resource, text: str, amount: int) -> None:
+    assert quantities.amount(text, resource) == amount
+
+
+@pytest.mark.parametrize("text", ["", "-1", "many", "0.0001", "8Gi", "1e3", "9" * 50])
+def test_text_that_is_no_number_of_gpus_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"GPU|too long"):
+        quantities.gpu_milli(text)
+
+
+@pytest.mark.parametrize("text", ["", "x", "two", "2x", "x8Gi", "2x2", "1.5", "-1", "2x2x8Gi"])
+def test_what_is_no_amount_of_gpu_is_refused_with_examples(text: str) -> None:
+    with pytest.raises(ValueError, match="8Gi"):
+        quantities.gpus(text)

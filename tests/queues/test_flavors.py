@@ -173,3 +173,26 @@ async def test_department_makes_flavors_for_itself_only(campus: Campus) -> None:
     refused(await client.delete(path, match="*"), 403, "forbidden")
     lead = await campus.sign_in("lead")
     refused(await lead.post("/flavors", {"name": "x", "organisation_ids": [science], **SMALL}), 403)
+
+
+async def test_amounts_of_flavors_are_read_by_the_api(campus: Campus) -> None:
+    text = {
+        "name": "by-text",
+        "cpu": "500m",
+        "memory": "4Gi",
+        "gpu": "2x8Gi",
+        "organisation_ids": [campus.root],
+    }
+    made_flavor = made(await campus.admin.post("/flavors", text))
+    gpu = made_flavor["gpu"]
+    assert (made_flavor["cpu_milli"], made_flavor["memory_mib"]) == (500, 4096)
+    assert (gpu["count"], gpu["memory_mib"], "amount" in gpu) == (2, 8192, False)
+    place = f"/flavors/{made_flavor['id']}"
+    change = {"cpu": 2, "gpu": {"amount": "1", "models": ["H100-80GB"]}}
+    changed = made(await campus.admin.patch(place, change, match="*"))
+    assert (changed["cpu_milli"], changed["memory_mib"]) == (2000, 4096)
+    assert (changed["gpu"]["count"], changed["gpu"]["models"]) == (1, ["H100-80GB"])
+    assert made(await campus.admin.patch(place, {"gpu": "0"}, match="*"))["gpu"] is None
+    refused(await campus.admin.patch(place, {"cpu": "2", "cpu_milli": 2000}, match="*"), 422)
+    refused(await campus.admin.patch(place, {"memory": "64"}, match="*"), 422)
+    refused(await campus.admin.post("/flavors", text | {"name": "x", "gpu": "1.5"}), 422)

@@ -14,7 +14,8 @@ class QueueTree(Resource):
     """Who is entitled to what.
 
     A quota is `{"pool_id": …, "resource": "gpu_milli", "guarantee": 2000, "limit": -1, "weight": 1}`; what
-    is left out of it stays as it is. The resources are gpu_milli, cpu_milli and memory_mib.
+    is left out of it stays as it is. The resources are gpu_milli, cpu_milli and memory_mib; bounds may be
+    text (`"2"`, `"500m"`, `"16Gi"`, `"none"`).
     """
 
     def read(self, *, organisation: str | None = None) -> Queues:
@@ -72,20 +73,25 @@ class Flavors(Resource):
         self,
         name: str,
         *,
-        cpu_milli: int,
-        memory_mib: int,
+        cpu_milli: int = UNCHANGED,
+        memory_mib: int = UNCHANGED,
+        cpu: float | str = UNCHANGED,
+        memory: str = UNCHANGED,
         organisation_ids: Sequence[str],
-        gpu: FlavorGpu | None = None,
+        gpu: FlavorGpu | Mapping[str, Any] | int | str | None = None,
         description: str = "",
         kinds: Sequence[str] = (),
         enabled: bool = True,
     ) -> Flavor:
-        """`gpu` takes whole GPUs, or slices by memory, fraction or MIG profile; no `kinds` are all."""
+        """Amounts as people write them (`cpu="500m"`, `memory="16Gi"`, `gpu="2x8Gi"`), or in the unit of the
+        field; no `kinds` are all."""
         body = given(
             name=name,
             description=description,
             cpu_milli=cpu_milli,
             memory_mib=memory_mib,
+            cpu=cpu,
+            memory=memory,
             gpu=gpu,
             organisation_ids=organisation_ids,
             kinds=kinds,
@@ -101,7 +107,9 @@ class Flavors(Resource):
         description: str = UNCHANGED,
         cpu_milli: int = UNCHANGED,
         memory_mib: int = UNCHANGED,
-        gpu: FlavorGpu | None = UNCHANGED,
+        cpu: float | str = UNCHANGED,
+        memory: str = UNCHANGED,
+        gpu: FlavorGpu | Mapping[str, Any] | int | str | None = UNCHANGED,
         organisation_ids: Sequence[str] = UNCHANGED,
         kinds: Sequence[str] = UNCHANGED,
         enabled: bool = UNCHANGED,
@@ -113,6 +121,8 @@ class Flavors(Resource):
             description=description,
             cpu_milli=cpu_milli,
             memory_mib=memory_mib,
+            cpu=cpu,
+            memory=memory,
             gpu=gpu,
             organisation_ids=organisation_ids,
             kinds=kinds,

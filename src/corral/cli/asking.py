@@ -2,17 +2,14 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from corral.cli.refusals import CommandError
-from corral.core import quantities
 
 __all__ = [
     "check_script",
     "command_of",
-    "gpu_of",
     "name_of",
     "parameters_of",
     "resources_of",
@@ -61,20 +58,6 @@ def resources_of(
     if gpu is not None:
         needs["gpu"] = {"amount": gpu, "models": [*models]} if models else gpu
     return needs
-
-
-def gpu_of(text: str) -> dict[str, Any] | None:
-    """`2` whole ones, `8Gi` of one, `0.5` of one, `1g.10gb` of one; `2x8Gi` on two; `0` none."""
-    try:
-        found = quantities.gpus(text)
-    except ValueError:
-        raise CommandError(
-            f"--gpu {text!r} is not an amount of GPUs.",
-            remedy="Write 2 (whole ones), 8Gi or 0.5 (a part of one), 1g.10gb (a MIG profile), or 2x8Gi.",
-        ) from None
-    if found is None:
-        return None
-    return {name: value for name, value in asdict(found).items() if value is not None}
 
 
 def variables_of(given: Sequence[str], environ: Mapping[str, str] | None = None) -> dict[str, str]:

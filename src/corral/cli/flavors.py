@@ -4,14 +4,13 @@ from typing import Annotated, Any
 
 import typer
 from corral_sdk import Client, encode
-from corral_sdk.models import Flavor, FlavorGpu
+from corral_sdk.models import Flavor
 
-from corral.cli.asking import gpu_of
 from corral.cli.connection import ask_name, connect
 from corral.cli.frame import Json, Yes, new_app, require_change
 from corral.cli.names import find_organisation, one_of
 from corral.cli.output import print_facts, print_json, print_table, say, warn
-from corral.cli.quantities import amount, shown, shown_gpu
+from corral.cli.quantities import shown, shown_gpu
 from corral.cli.refusals import CommandError
 
 app = new_app(help="Manage flavors: bundles of CPU, memory and GPUs that work chooses from.")
@@ -109,8 +108,8 @@ def create(
     client = connect()
     made = client.flavors.create(
         name,
-        cpu_milli=amount(cpu, "cpu_milli", "--cpu"),
-        memory_mib=amount(memory, "memory_mib", "--memory"),
+        cpu=cpu,
+        memory=memory,
         gpu=_gpu(gpu, gpu_model) if gpu is not None else None,
         organisation_ids=_places(client, org),
         description=description,
@@ -147,11 +146,8 @@ def edit(
     client = connect()
     found = find_flavor(client, flavor)
     asked: dict[str, Any] = {"name": name, "description": description, "enabled": enabled}
+    asked |= {"cpu": cpu, "memory": memory}
     wanted = {key: value for key, value in asked.items() if value is not None}
-    if cpu is not None:
-        wanted["cpu_milli"] = amount(cpu, "cpu_milli", "--cpu")
-    if memory is not None:
-        wanted["memory_mib"] = amount(memory, "memory_mib", "--memory")
     if gpu is not None:
         wanted["gpu"] = _gpu(gpu, gpu_model)
     elif gpu_model:
@@ -186,9 +182,9 @@ def find_flavor(client: Client, text: str) -> Flavor:
     return one_of(client.flavors.list(), "flavor", text, lambda each: (each.id, each.name))
 
 
-def _gpu(text: str, models: list[str] | None) -> FlavorGpu | None:
-    asked = gpu_of(text)
-    return None if asked is None else FlavorGpu(**asked, models=tuple(models or ()))
+def _gpu(text: str, models: list[str] | None) -> str | dict[str, Any]:
+    """As it was typed: the API says what it means."""
+    return {"amount": text, "models": models} if models else text
 
 
 def _kinds(texts: list[str] | None) -> list[str]:

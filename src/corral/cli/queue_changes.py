@@ -1,4 +1,4 @@
-"""Changes of queues as they are written on the command line."""
+"""Changes of queues as they are written on the command line; the API says what amounts mean."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,9 +7,7 @@ from corral_sdk import Client
 from corral_sdk.models import Queue, Queues
 
 from corral.cli.names import find_organisation, find_user, is_id
-from corral.cli.quantities import UNLIMITED, amount
 from corral.cli.refusals import CommandError
-from corral.core import quantities
 
 __all__ = ["RESOURCES", "find_queue", "read_changes"]
 
@@ -69,15 +67,15 @@ def _add(change: dict[str, Any], key: str, value: str, pool: Callable[[], str]) 
                 break
         else:
             change["quotas"].append(quota)
-        quota[bound] = _bound(value, RESOURCES[name], bound, key)  # type: ignore[assignment]
+        quota[bound] = value
         return
     match key:
         case "policy":
             change["policy"] = value
         case "priority":
-            change["priority"] = _whole(value, key)
+            change["priority"] = value
         case "reclaim-min-runtime" | "preempt-min-runtime":
-            change[f"{key.replace('-', '_')}_seconds"] = None if value == "inherit" else _seconds(value, key)
+            change[f"{key.replace('-', '_')}_seconds"] = None if value == "inherit" else value
         case "custom-numbers" if value in _TRUTHS:
             change["custom_numbers"] = _TRUTHS[value]
         case _:
@@ -86,25 +84,3 @@ def _add(change: dict[str, Any], key: str, value: str, pool: Callable[[], str]) 
                 remedy=f"Use {_KEYS} reclaim-min-runtime, preempt-min-runtime,"
                 " custom-numbers=yes|no|inherit.",
             )
-
-
-def _bound(value: str, resource: str, bound: str, key: str) -> int:
-    if bound == "weight":
-        return _whole(value, key)
-    if value in {"none", "all"}:
-        return UNLIMITED
-    return amount(value, resource, key)
-
-
-def _seconds(value: str, key: str) -> int:
-    try:
-        return quantities.seconds(value)
-    except ValueError as error:
-        raise CommandError(f"{key}={value}: {error}.", remedy="Write 90s, 10min or 2h, or inherit.") from None
-
-
-def _whole(value: str, key: str) -> int:
-    try:
-        return int(value)
-    except ValueError:
-        raise CommandError(f"{key}={value} is not a whole number.", remedy="Write 3.") from None

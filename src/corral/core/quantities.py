@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from corral.core.resources import Resource
+
 _LONGEST = 40
 
 _NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
@@ -100,6 +102,25 @@ def seconds(text: str) -> int:
     if whole is None or any(unit not in _SECONDS for _, unit in parts):
         raise ValueError("a time has a number and a unit, such as 90s, 30min, 2h or 1d")
     return _up(sum((Fraction(number) * _SECONDS[unit] for number, unit in parts), Fraction()))
+
+
+def gpu_milli(text: str) -> int:
+    """`2` or `0.5` GPUs in thousandths. Raises `ValueError`."""
+    match = re.fullmatch(rf"\s*{_NUMBER}\s*", written(text))
+    milli = None if match is None else Fraction(match[1]) * 1000
+    if milli is None or milli.denominator != 1:
+        raise ValueError("GPUs are a number such as 2 or 0.5, in steps of a thousandth")
+    return milli.numerator
+
+
+def amount(text: str, resource: Resource) -> int:
+    """In the unit of the resource: `2.5` GPUs are 2500, `500m` of CPU 500, `16Gi` of memory 16384."""
+    read = {
+        Resource.GPU_MILLI: gpu_milli,
+        Resource.CPU_MILLI: millicores,
+        Resource.MEMORY_MIB: mebibytes,
+    }
+    return read[resource](text)
 
 
 def _up(value: Fraction) -> int:

@@ -2,9 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo
 
+from corral.api.amounts import AmountsAsWritten, GpusAsWritten, from_text, read_gpus
 from corral.api.models import Change, Id, Input, Instant, Output, Text
+from corral.core import quantities
 from corral.core.queues import QueuePolicy
 from corral.core.resources import UNLIMITED, WHOLE_DEVICE_MILLI, Resource
 from corral.queues.rules import Shortfall
@@ -13,9 +15,10 @@ from corral.zones.models import Capacity
 MOST_CHANGES = 500
 MOST = 2**53  # what a console can count exactly
 MOST_SECONDS = 366 * 24 * 3600
+NO_BOUND = frozenset({"all", "none"})
 Quantity = Annotated[int, Field(ge=UNLIMITED, le=MOST)]
 Weight = Annotated[int, Field(ge=0, le=1_000_000)]
-Seconds = Annotated[int, Field(ge=0, le=MOST_SECONDS)]
+Seconds = Annotated[int, Field(ge=0, le=MOST_SECONDS), from_text(quantities.seconds)]
 QueuePriority = Annotated[int, Field(ge=-1000, le=1000)]
 
 
@@ -100,13 +103,28 @@ class NewQueue(Input):
     user_id: Id
 
 
+def _bound(value: object, info: ValidationInfo) -> object:
+    """Text in the unit that people use for the resource; what is wrong with that is said of itself."""
+    resource = info.data.get("resource")
+    if not isinstance(value, str) or resource is None:
+        return value
+    return UNLIMITED if value in NO_BOUND else quantities.amount(value, resource)
+
+
+Bound = Annotated[Quantity, BeforeValidator(_bound, json_schema_input_type=int | str)]
+
+
 class QuotaChange(Input):
     """Fields that are left out stay unchanged."""
 
     pool_id: Id
     resource: Resource
-    guarantee: Quantity | None = None
-    limit: Quantity | None = None
+    guarantee: Bound | None = Field(
+        None,
+        description="In the unit of the resource, or text: GPUs or cores (2, 0.5), memory (16Gi); `all`.",
+        examples=[2000, "2"],
+    )
+    limit: Bound | None = Field(None, description="The same; `none` for no limit.", examples=[-1, "none"])
     weight: Weight | None = None
 
 
@@ -166,7 +184,7 @@ Places = Annotated[list[Id], Field(max_length=200)]
 KindName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,19}$"), Field(examples=["training"])]
 
 
-class FlavorGpu(Input):
+class FlavorGpu(GpusAsWritten):
     """`count` whole GPUs, or as many slices on different ones: by memory, fraction or MIG profile."""
 
     count: int = Field(1, ge=1, le=1024)
@@ -178,6 +196,11 @@ class FlavorGpu(Input):
     )
     models: list[Model] = Field(default_factory=list, max_length=50, description="Empty: any.", examples=[[]])
     mode: Mode | None = Field(None, description="Left out: whole, mig with a profile, else vgpu.")
+
+
+FlavorGpuAsWritten = Annotated[
+    FlavorGpu | None, BeforeValidator(read_gpus, json_schema_input_type=FlavorGpu | int | float | str | None)
+]
 
 
 class FlavorPlace(Output):
@@ -228,12 +251,12 @@ class Flavors(Output):
     )
 
 
-class NewFlavor(Input):
+class NewFlavor(AmountsAsWritten):
     name: FlavorName
     description: Text = ""
     cpu_milli: CpuMilli
     memory_mib: MemoryMib
-    gpu: FlavorGpu | None = None
+    gpu: FlavorGpuAsWritten = Field(None, examples=["8Gi"])
     organisation_ids: Places = Field(
         min_length=1, description="Organisations that may use it, with everything below them."
     )
@@ -243,12 +266,12 @@ class NewFlavor(Input):
     enabled: bool = True
 
 
-class FlavorChange(Change):
+class FlavorChange(Change, AmountsAsWritten):
     name: FlavorName | None = None
     description: Text | None = None
     cpu_milli: CpuMilli | None = None
     memory_mib: MemoryMib | None = None
-    gpu: FlavorGpu | None = Field(None, description="null: no GPU.")
+    gpu: FlavorGpuAsWritten = Field(None, description="null: no GPU.")
     organisation_ids: Places | None = None
     kinds: list[KindName] | None = Field(None, max_length=20, description="Empty: all kinds.")
     enabled: bool | None = None

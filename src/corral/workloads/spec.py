@@ -3,20 +3,18 @@
 This is what people write. `documents` has what is made of it, which is stored.
 """
 
-from collections.abc import Callable
 from dataclasses import asdict
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
-    GetJsonSchemaHandler,
     StringConstraints,
     model_validator,
 )
-from pydantic_core import CoreSchema
 
+from corral.api.amounts import AmountsAsWritten, GpusAsWritten, from_text, read_gpus
 from corral.api.models import Id, Input, storable, visible
 from corral.core import quantities
 from corral.workloads.documents import LARGEST, ResourceRequest
@@ -30,32 +28,16 @@ from corral.zones.rules import (
 )
 
 
-def _from_text(parse: Callable[[str], int]) -> BeforeValidator:
-    return BeforeValidator(
-        lambda value: parse(value) if isinstance(value, str) else value, json_schema_input_type=int | str
-    )
-
-
 def _no_text(value: object) -> object:
     if isinstance(value, str):
         raise ValueError("this field counts thousandths as a whole number: write it without quotes")
     return value
 
 
-Millicores = Annotated[int, Field(ge=1, le=LARGEST), _from_text(quantities.millicores_with_unit)]
-Cores = Annotated[
-    int,
-    Field(ge=1, le=LARGEST),
-    BeforeValidator(lambda value: quantities.millicores(quantities.written(value))),
-]
-Memory = Annotated[
-    int,
-    Field(ge=1, le=LARGEST),
-    BeforeValidator(lambda value: quantities.mebibytes(quantities.written(value))),
-]
-Mebibytes = Annotated[int, Field(ge=1, le=LARGEST), _from_text(quantities.mebibytes)]
-Seconds = Annotated[int, Field(ge=1, le=10 * 365 * 86400), _from_text(quantities.seconds)]
-HoldSeconds = Annotated[int, Field(ge=0, le=LONGEST_HOLD_SECONDS), _from_text(quantities.seconds)]
+Millicores = Annotated[int, Field(ge=1, le=LARGEST), from_text(quantities.millicores_with_unit)]
+Mebibytes = Annotated[int, Field(ge=1, le=LARGEST), from_text(quantities.mebibytes)]
+Seconds = Annotated[int, Field(ge=1, le=10 * 365 * 86400), from_text(quantities.seconds)]
+HoldSeconds = Annotated[int, Field(ge=0, le=LONGEST_HOLD_SECONDS), from_text(quantities.seconds)]
 WorkName = Annotated[
     str,
     StringConstraints(
@@ -67,19 +49,9 @@ WorkName = Annotated[
 Word = Annotated[str, StringConstraints(min_length=1, max_length=120), AfterValidator(storable)]
 
 
-_SIZES = ("count", "memory_mib", "fraction_milli", "profile")
-
-
-class Gpu(Input):
+class Gpu(GpusAsWritten):
     """`count` whole GPUs; with a size, slices of that size on as many different ones."""
 
-    amount: str | None = Field(
-        None,
-        exclude=True,
-        max_length=40,
-        description="As people write it, instead of the count and the sizes.",
-        examples=["2", "8Gi", "2x0.5", "1g.10gb"],
-    )
     count: int = Field(1, ge=1, le=1024)
     memory_mib: Mebibytes | None = Field(None, description="The slice's memory.", examples=[8192, "8Gi"])
     fraction_milli: Annotated[int, BeforeValidator(_no_text, json_schema_input_type=int)] | None = Field(
@@ -88,19 +60,6 @@ class Gpu(Input):
     profile: Word | None = Field(None, description="A MIG profile.", examples=["1g.10gb"])
     compute_percent: int = Field(0, ge=0, le=100, description="Of a slice; 0 is unlimited.")
     models: list[Word] = Field([], max_length=20, description="Any of these; empty for all.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_amount(cls, value: Any) -> Any:
-        if not isinstance(value, dict) or value.get("amount") is None:
-            return value
-        if any(value.get(name) is not None for name in _SIZES):
-            raise ValueError("give the amount, or count and size, not both")
-        found = quantities.gpus(quantities.written(value["amount"]))
-        if found is None:
-            raise ValueError("no GPU is asked for: leave out gpu")
-        kept = {name: one for name, one in value.items() if name not in {"amount", *_SIZES}}
-        return kept | asdict(found)
 
     @model_validator(mode="after")
     def _one_size(self) -> Self:
@@ -115,72 +74,17 @@ class Gpu(Input):
         return self.memory_mib is not None or self.fraction_milli is not None
 
 
-def _gpu(value: object) -> object:
-    """A number or a text instead of the object."""
-    if value is None or isinstance(value, dict | Gpu):
-        return value
-    found = quantities.gpus(quantities.written(value))
-    return None if found is None else asdict(found)
-
-
-class _AsWritten(Input):
-    """The short names, which take cores and sizes as people write them."""
-
-    cpu: Cores | None = None
-    memory: Memory | None = None
-
-
-_SHORT = {"cpu": "cpu_milli", "memory": "memory_mib"}
-_SHORT_SCHEMA = {
-    "cpu": {
-        "anyOf": [{"type": "number"}, {"type": "string"}],
-        "description": "In cores, instead of `cpu_milli`; quoted or not is the same.",
-        "examples": [0.5, "500m"],
-    },
-    "memory": {
-        "type": "string",
-        "description": "With its unit, instead of `memory_mib`.",
-        "examples": ["4Gi"],
-    },
-}
-
-
-class Resources(Input):
+class Resources(AmountsAsWritten):
     """What one replica needs, as people write it (`cpu: 0.5`, `memory: 4Gi`, `gpu: 2` or `gpu: 8Gi`), or in
     the unit of the field (`cpu_milli: 500`, `memory_mib: 4096`)."""
 
     cpu_milli: Millicores = Field(description="A number, or text with a unit.", examples=[500, "500m"])
     memory_mib: Mebibytes = Field(description="A number, or text with a unit.", examples=[4096, "4Gi"])
     gpu: Annotated[
-        Gpu | None, BeforeValidator(_gpu, json_schema_input_type=Gpu | int | float | str | None)
+        Gpu | None, BeforeValidator(read_gpus, json_schema_input_type=Gpu | int | float | str | None)
     ] = Field(
         None, description="2 for whole ones, 8Gi for a slice, or all there is to say.", examples=[2, "8Gi"]
     )
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        described = handler(core_schema)
-        if handler.mode == "validation":
-            schema = handler.resolve_ref_schema(described)
-            schema["properties"] = _SHORT_SCHEMA | schema["properties"]
-            schema["required"] = []
-        return described
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_short_names(cls, value: Any) -> Any:
-        if not isinstance(value, dict) or not _SHORT.keys() & value.keys():
-            return value
-        for short, long in _SHORT.items():
-            if short in value and long in value:
-                raise ValueError(f"give {short} or {long}, not both")
-        found = _AsWritten.model_validate({name: value[name] for name in _SHORT if name in value})
-        by_full_name = {
-            _SHORT[name]: getattr(found, name) for name in _SHORT if getattr(found, name) is not None
-        }
-        return {name: one for name, one in value.items() if name not in _SHORT} | by_full_name
 
     @classmethod
     def of(cls, request: ResourceRequest) -> "Resources":

@@ -2519,7 +2519,7 @@ export interface components {
             enabled: boolean;
             /** Generation */
             generation: number;
-            gpu: components["schemas"]["FlavorGpu"] | null;
+            gpu: components["schemas"]["FlavorGpu-Output"] | null;
             /**
              * Id
              * @example f01k9x3v7qzt8m2c4w6d0ef
@@ -2554,6 +2554,12 @@ export interface components {
         };
         /** FlavorChange */
         FlavorChange: {
+            /**
+             * @description In cores, instead of `cpu_milli`; quoted or not is the same.
+             * @example 0.5
+             * @example 500m
+             */
+            cpu?: number | string;
             /** Cpu Milli */
             cpu_milli?: number | null;
             /** Description */
@@ -2561,12 +2567,17 @@ export interface components {
             /** Enabled */
             enabled?: boolean | null;
             /** @description null: no GPU. */
-            gpu?: components["schemas"]["FlavorGpu"] | null;
+            gpu?: components["schemas"]["FlavorGpu-Input"] | number | string | null;
             /**
              * Kinds
              * @description Empty: all kinds.
              */
             kinds?: string[] | null;
+            /**
+             * @description With its unit, instead of `memory_mib`.
+             * @example 4Gi
+             */
+            memory?: string;
             /** Memory Mib */
             memory_mib?: number | null;
             /** Name */
@@ -2578,7 +2589,58 @@ export interface components {
          * FlavorGpu
          * @description `count` whole GPUs, or as many slices on different ones: by memory, fraction or MIG profile.
          */
-        FlavorGpu: {
+        "FlavorGpu-Input": {
+            /**
+             * Amount
+             * @description As people write it, instead of the count and the sizes.
+             * @example 2
+             * @example 8Gi
+             * @example 2x0.5
+             * @example 1g.10gb
+             */
+            amount?: string | null;
+            /**
+             * Compute Percent
+             * @default 0
+             */
+            compute_percent?: number;
+            /**
+             * Count
+             * @default 1
+             */
+            count?: number;
+            /**
+             * Fraction Milli
+             * @example null
+             */
+            fraction_milli?: number | null;
+            /**
+             * Memory Mib
+             * @example 8192
+             */
+            memory_mib?: number | null;
+            /**
+             * Mode
+             * @description Left out: whole, mig with a profile, else vgpu.
+             */
+            mode?: ("whole" | "vgpu" | "shared" | "mig") | null;
+            /**
+             * Models
+             * @description Empty: any.
+             * @example []
+             */
+            models?: string[];
+            /**
+             * Profile
+             * @example null
+             */
+            profile?: string | null;
+        };
+        /**
+         * FlavorGpu
+         * @description `count` whole GPUs, or as many slices on different ones: by memory, fraction or MIG profile.
+         */
+        "FlavorGpu-Output": {
             /**
              * Compute Percent
              * @default 0
@@ -3250,10 +3312,16 @@ export interface components {
         /** NewFlavor */
         NewFlavor: {
             /**
+             * @description In cores, instead of `cpu_milli`; quoted or not is the same.
+             * @example 0.5
+             * @example 500m
+             */
+            cpu?: number | string;
+            /**
              * Cpu Milli
              * @example 4000
              */
-            cpu_milli: number;
+            cpu_milli?: number;
             /**
              * Description
              * @default
@@ -3264,7 +3332,8 @@ export interface components {
              * @default true
              */
             enabled?: boolean;
-            gpu?: components["schemas"]["FlavorGpu"] | null;
+            /** @example 8Gi */
+            gpu?: components["schemas"]["FlavorGpu-Input"] | number | string | null;
             /**
              * Kinds
              * @description For which kinds of work it is offered; empty: for all.
@@ -3272,10 +3341,15 @@ export interface components {
              */
             kinds?: string[];
             /**
+             * @description With its unit, instead of `memory_mib`.
+             * @example 4Gi
+             */
+            memory?: string;
+            /**
              * Memory Mib
              * @example 16384
              */
-            memory_mib: number;
+            memory_mib?: number;
             /**
              * Name
              * @description Lower-case letters, digits, single . - between them.
@@ -3712,7 +3786,7 @@ export interface components {
             generation?: number | null;
             policy?: components["schemas"]["QueuePolicy"] | null;
             /** Preempt Min Runtime Seconds */
-            preempt_min_runtime_seconds?: number | null;
+            preempt_min_runtime_seconds?: number | string | null;
             /** Priority */
             priority?: number | null;
             /**
@@ -3723,7 +3797,7 @@ export interface components {
             /** Quotas */
             quotas?: components["schemas"]["QuotaChange"][];
             /** Reclaim Min Runtime Seconds */
-            reclaim_min_runtime_seconds?: number | null;
+            reclaim_min_runtime_seconds?: number | string | null;
         };
         /** OpenSession */
         OpenSession: {
@@ -4292,13 +4366,13 @@ export interface components {
             custom_numbers?: boolean | null;
             policy?: components["schemas"]["QueuePolicy"] | null;
             /** Preempt Min Runtime Seconds */
-            preempt_min_runtime_seconds?: number | null;
+            preempt_min_runtime_seconds?: number | string | null;
             /** Priority */
             priority?: number | null;
             /** Quotas */
             quotas?: components["schemas"]["QuotaChange"][];
             /** Reclaim Min Runtime Seconds */
-            reclaim_min_runtime_seconds?: number | null;
+            reclaim_min_runtime_seconds?: number | string | null;
         };
         /** QueueChanges */
         QueueChanges: {
@@ -4529,10 +4603,20 @@ export interface components {
          * @description Fields that are left out stay unchanged.
          */
         QuotaChange: {
-            /** Guarantee */
-            guarantee?: number | null;
-            /** Limit */
-            limit?: number | null;
+            /**
+             * Guarantee
+             * @description In the unit of the resource, or text: GPUs or cores (2, 0.5), memory (16Gi); `all`.
+             * @example 2000
+             * @example 2
+             */
+            guarantee?: number | string | null;
+            /**
+             * Limit
+             * @description The same; `none` for no limit.
+             * @example -1
+             * @example none
+             */
+            limit?: number | string | null;
             /**
              * Pool Id
              * @example o01k9x3v7qzt8m2c4w6d0ef
