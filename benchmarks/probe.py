@@ -29,15 +29,17 @@ from corral.identity.bootstrap import super_administrator
 from corral.identity.lookups import authorities_of
 from corral.identity.tables import membership
 from corral.inputs.secrets import SecretBox
+from corral.kinds.plug import KindContext, open_kinds
+from corral.kinds.submission import submit_here
 from corral.queues.service import find_queue
+from corral.server.kinds import KINDS
 from corral.store import leadership
 from corral.store.database import Database, Transaction
 from corral.store.keyring import Keyring
 from corral.store.leadership import Leadership
 from corral.store.migrate import upgrade
-from corral.training import service as training
+from corral.training.service import SUBMISSION
 from corral.training.spec import TrainingSpec
-from corral.training.tasks import TrainingKind
 from corral.workloads.zone_choice import ChoiceReason, ZoneChoice
 from corral.zones.zones import RECONCILE
 from tests.apps import found_at
@@ -74,7 +76,7 @@ class Desk:
             nodes_of(nodes), lambda _: Program(10**9, 0, 0), now=now, ticks_per_second=SECOND_US
         )
         box = SecretBox(Keyring.open(folder / "keyring"))
-        kinds = {"training": TrainingKind(box)}
+        kinds = open_kinds(KINDS, KindContext(box, folder))
         terms = {}
         for name in (RECONCILE, "schedule"):
             full = f"{name}/{zone_id}"
@@ -124,7 +126,7 @@ async def _run(desk: Desk, caller: Caller, count: int) -> None:
     """Work of the one who asks, who has a queue from now on."""
     chosen = ZoneChoice(await desk.database.read(this_machine), ChoiceReason.ONLY)
     for number in range(count):
-        await desk.database.write(training.submit, caller, spec(f"w{number}", 8), chosen)
+        await desk.database.write(submit_here, caller, SUBMISSION, spec(f"w{number}", 8), chosen)
     await desk.turns(3)
 
 
