@@ -46,16 +46,16 @@ unit: ## tests that need no database
 	$(STAGE) unit
 
 sqlite: ## database and API tests on SQLite
-	$(STAGE) sqlite
+	$(STAGE)" -m sqlite" api
 
 postgresql: ## those that may differ there, on a PostgreSQL that the tests start (ARGS=--postgresql=all: every one)
-	$(STAGE) postgresql
+	$(STAGE)" -m postgresql" api
 
 api: ## database and API tests on SQLite and PostgreSQL
-	$(STAGE) sqlite postgresql databases
+	$(STAGE) api databases
 
 cover: ## choose anew which tests run on PostgreSQL, too: after a check that a statement is not executed there
-	$(STAGE) sqlite
+	$(STAGE)" -m sqlite" api
 	@.venv/bin/python tools/cover.py choose
 
 engines: ## tests of the engines: real processes in real sandboxes, as root and as an ordinary user

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests import forks
 from tests.clocks import ShiftedClock
 from tests.databases import (
     FOUNDED_TEMPLATE,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    forks.add_options(parser)
     parser.addoption("--shapes", metavar="FILE", help="write down which statements each test executes")
     parser.addoption(
         "--postgresql",
@@ -58,6 +60,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         begin_run()
+    forks.register(config)
     if file := config.getoption("--shapes"):
         from tests.shapes import Shapes
 
@@ -89,7 +92,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _shares_with_its_module(item: pytest.Item) -> bool:
-    """With `--dist=loadgroup` one process runs all tests of a module that share a server, started once."""
+    """With `--forks` one process runs all tests of a module that share a server, started once."""
     fixtures = getattr(item, "_fixtureinfo", None)
     found = fixtures.name2fixturedefs.values() if fixtures else ()
     return any(one[-1].scope == "module" for one in found)

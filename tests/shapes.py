@@ -5,6 +5,7 @@ that a shape is the same on both databases. One that a constraint refused counts
 """
 
 import json
+import os
 import re
 import sys
 import time
@@ -57,9 +58,9 @@ class Shapes:
             f"refused: {self._known[one]}" for one in list(self._refused)
         }
         cost = round(time.process_time() - begun, 3)
-        line = {"test": item.nodeid, "cpu_seconds": cost, "shapes": sorted(shapes)}
-        self._file.write(json.dumps(line) + "\n")
-        self._file.flush()  # whole lines, because several processes write
+        on = [one for one in ("sqlite", "postgresql") if item.get_closest_marker(one)]
+        line = {"test": item.nodeid, "databases": on, "cpu_seconds": cost, "shapes": sorted(shapes)}
+        os.write(self._file.fileno(), f"{json.dumps(line)}\n".encode())  # at once: several processes write
         return result
 
     def pytest_unconfigure(self) -> None:

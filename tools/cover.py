@@ -1,7 +1,7 @@
 """Which tests run on PostgreSQL too: all that can differ there, and enough others for every statement.
 
-    tools/cover.py choose   writes tests/covered.txt from what the stage sqlite wrote down
-    tools/cover.py check    compares what the stages sqlite and postgresql wrote down in this run
+    tools/cover.py choose   writes tests/covered.txt from what the stage api wrote down of SQLite
+    tools/cover.py check    compares what it wrote down of both databases
 
 A test may stay away from PostgreSQL only if it stands in tests/covered.txt: one that is new, or renamed,
 runs on both. There it stands if two others execute each of its statements, and each that a constraint
@@ -16,9 +16,11 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from stages import ROOT, SHAPES_POSTGRESQL, SHAPES_SQLITE
+from stages import ROOT, SHAPES
 
 COVERED = ROOT / "tests" / "covered.txt"
 HEADER = """\
@@ -58,16 +60,19 @@ def without_kind(test: str) -> str:
     return _KIND.sub("database", test)
 
 
-def read(file: Path) -> dict[str, frozenset[str]]:
-    """The shapes of each test's statements."""
-    lines = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
-    return {without_kind(one["test"]): frozenset(one["shapes"]) for one in lines}
+def read(file: Path, database: str) -> dict[str, frozenset[str]]:
+    """The shapes of the statements of each test on this database."""
+    return {without_kind(one["test"]): frozenset(one["shapes"]) for one in _lines(file, database)}
 
 
-def read_cost(file: Path) -> dict[str, float]:
+def read_cost(file: Path, database: str) -> dict[str, float]:
     """The CPU seconds of each test, and a little for being there."""
+    return {without_kind(one["test"]): one["cpu_seconds"] + 0.02 for one in _lines(file, database)}
+
+
+def _lines(file: Path, database: str) -> list[dict[str, Any]]:
     lines = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
-    return {without_kind(one["test"]): one["cpu_seconds"] + 0.02 for one in lines}
+    return [one for one in lines if database in one["databases"]]
 
 
 def runs_always(test: str, root: Path = ROOT) -> bool:
@@ -75,13 +80,22 @@ def runs_always(test: str, root: Path = ROOT) -> bool:
     if test.startswith(ALWAYS):
         return True
     file, _, name = test.partition("::")
-    source = (root / file).read_text(encoding="utf-8")
     function = name.partition("[")[0].rpartition("::")[2]
+    # Not found: it is not for us to leave it out.
+    return _at_once(root / file).get(function, True)
+
+
+@cache
+def _at_once(file: Path) -> dict[str, bool]:
+    """Of each test of the file, whether it does several things at once."""
+    source = file.read_text(encoding="utf-8")
+    found: dict[str, bool] = {}
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == function:
-            decorators = "\n".join(f"{ast.unparse(one)}" for one in node.decorator_list)
-            return AT_ONCE.search(decorators + (ast.get_source_segment(source, node) or "")) is not None
-    return True  # not found: it is not for us to leave it out
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            decorators = "\n".join(ast.unparse(one) for one in node.decorator_list)
+            text = decorators + (ast.get_source_segment(source, node) or "")
+            found.setdefault(node.name, AT_ONCE.search(text) is not None)
+    return found
 
 
 def covered(
@@ -131,16 +145,16 @@ def uncovered(on_sqlite: Shapes, on_postgresql: Shapes) -> dict[str, str]:
 
 
 def choose() -> int:
-    shapes = read(SHAPES_SQLITE)
+    shapes = read(SHAPES, "sqlite")
     always = [test for test in sorted(shapes) if runs_always(test)]
-    left = covered(shapes, always, read_cost(SHAPES_SQLITE))
+    left = covered(shapes, always, read_cost(SHAPES, "sqlite"))
     COVERED.write_text(HEADER + "".join(f"{test}\n" for test in left), encoding="utf-8")
     print(f"{len(shapes) - len(left)} of {len(shapes)} tests run on both databases; {len(left)} are covered.")
     return 0
 
 
 def check() -> int:
-    only_sqlite = uncovered(read(SHAPES_SQLITE), read(SHAPES_POSTGRESQL))
+    only_sqlite = uncovered(read(SHAPES, "sqlite"), read(SHAPES, "postgresql"))
     if not only_sqlite:
         print("Every statement of the tests on SQLite was executed on PostgreSQL, too.")
         return 0

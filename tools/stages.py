@@ -30,8 +30,7 @@ OWN_STAGE = (
 WITHOUT_DATABASE = ("core", "replay", "scheduling", "security/test_fuzzing.py", "tools")
 CONSOLE = ("node-modules", "console")
 # Which statements the tests of each database execute; the stage `databases` compares them.
-SHAPES_SQLITE = OUTPUT / "shapes-sqlite.jsonl"
-SHAPES_POSTGRESQL = OUTPUT / "shapes-postgresql.jsonl"
+SHAPES = OUTPUT / "shapes.jsonl"
 
 
 @dataclass(frozen=True)
@@ -65,12 +64,8 @@ class Stage:
 
 def pytest_check(name: str, paths: Iterable[str], *options: str, workers: int = 2) -> Check:
     present = [path for path in paths if (ROOT / path).exists()]
-    parallel = ["-n", str(workers)] if workers > 1 else []
+    parallel = [f"--forks={workers}"] if workers > 1 else []
     return Check(name, (str(BIN / "pytest"), *present, *options, *parallel), junit=True, takes_arguments=True)
-
-
-def shapes(file: Path) -> str:
-    return f"--shapes={file}"
 
 
 def npm_check(
@@ -135,37 +130,26 @@ def in_process() -> list[Stage]:
     return [
         Stage(
             "unit",
-            (
-                pytest_check(
-                    "pytest", ["tests"], *elsewhere, "-m", "not sqlite and not postgresql", "--dist=loadgroup"
-                ),
-            ),
+            (pytest_check("pytest", ["tests"], *elsewhere, "-m", "not sqlite and not postgresql"),),
             prepare=("sandbox", "compiler", *CONSOLE),
             budget=60,
         ),
         Stage(
-            "sqlite",
-            (pytest_check("pytest", ["tests"], *with_database, "-m", "sqlite", shapes(SHAPES_SQLITE)),),
-            ("src/corral/store",),
-            ("sandbox", *CONSOLE),
-            budget=60,
-        ),
-        Stage(
-            "postgresql",
+            "api",
             (
                 pytest_check(
                     "pytest",
                     ["tests"],
                     *with_database,
                     "-m",
-                    "postgresql",
+                    "sqlite or postgresql",
                     "--postgresql=covering",
-                    shapes(SHAPES_POSTGRESQL),
+                    f"--shapes={SHAPES}",
                 ),
             ),
             ("src/corral/store",),
             ("postgresql", "sandbox", *CONSOLE),
-            budget=60,
+            budget=120,
         ),
         Stage(
             "databases",
@@ -173,7 +157,7 @@ def in_process() -> list[Stage]:
             ("tests/covered.txt",),
             budget=5,
             cores=0,
-            after=("sqlite", "postgresql"),
+            after=("api",),
         ),
     ]
 
@@ -200,7 +184,7 @@ def running_corral() -> list[Stage]:
         ),
         Stage(
             "cli",
-            (pytest_check("pytest", ["tests/cli"], "--dist=loadfile"),),
+            (pytest_check("pytest", ["tests/cli"], "--forks-by=file"),),
             ("tests/cli",),
             ("postgresql", "sandbox", *CONSOLE),
             budget=60,
@@ -227,7 +211,7 @@ def running_corral() -> list[Stage]:
         Stage(
             "browser",
             # Half of its time a test waits for the page; a third one uses it.
-            (pytest_check("pytest", ["tests/browser"], "--dist=loadfile", workers=3),),
+            (pytest_check("pytest", ["tests/browser"], "--forks-by=file", workers=3),),
             ("tests/browser", "web/package.json"),
             ("browser", "sandbox", *CONSOLE),
             budget=180,

@@ -118,7 +118,7 @@ def test_stage_has_what_it_needs_made_ready_first(runner: ModuleType) -> None:
     """Each runs alone on a fresh clone: what needs the console has it built, whatever ran before."""
     first = {stage.name: stage.steps()[0] for stage in runner.stages() if stage.prepare}
     assert all(check.prepares for check in first.values())
-    assert "console" in first["sqlite"].command
+    assert "console" in first["api"].command
     assert set(first) == {stage.name for stage in runner.stages()} - {"lint", "types", "imports", "databases"}
 
 
