@@ -180,10 +180,13 @@ def test_run_goes_on_at_the_same_place_after_corral_was_restarted(
             text=True,
         ) as process:
             assert process.stdout is not None
+            assert process.stderr is not None
             first = process.stdout.readline()
             corral.stop()
+            said = process.stderr.readline()  # it has noticed
             corral.start_again()
-            rest, said = process.communicate(timeout=90)
+            rest, more = process.communicate(timeout=90)
+            said += more
         assert (first + rest).splitlines() == [f"line {number}" for number in range(1, 41)], said
         assert process.returncode == 3
         assert "Trying again" in said
