@@ -87,6 +87,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("postgresql")
         elif "sqlite_template" in names:
             item.add_marker("sqlite")
+        if "live_corral" in names or hasattr(getattr(item, "module", None), "running_corral"):
+            item.add_marker("live")
         if _shares_with_its_module(item):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 

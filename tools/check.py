@@ -1,7 +1,8 @@
 """`make check`, the inner loop: lint, types, unit tests, and what the change since main touches.
 
 Standard library only. What a change touches is read from git and from the imports: the tests of a changed
-package and of those that import it directly, a changed folder of tests, the stage of a surface.
+package and of those that import it directly, a changed folder of tests, the stage of a surface. Tests of the
+stage `unit` that start a Corral run only where they are touched.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from stages import OWN_STAGE, ROOT, Stage, pytest_check, stages
+from stages import CONSOLE, OWN_STAGE, ROOT, UNIT_TESTS, Stage, pytest_check, stages
 from test import ended_with_us, run_stages
 
 ALWAYS = ("lint", "types", "imports", "unit")
@@ -88,9 +89,17 @@ def chosen_stages(what: Touched, root: Path = ROOT) -> list[Stage]:
     chosen = [one for one in stages() if one.name in {*ALWAYS, *what.stages} and one.exists()]
     folders = [f"tests/{one}" for one in sorted(what.folders) if (root / "tests" / one).is_dir()]
     if folders:
-        databases = pytest_check("pytest", folders, "-m", "sqlite or postgresql", "--postgresql=covering")
-        chosen.append(Stage("touched", (databases,), prepare=("postgresql", "sandbox"), budget=60))
-    return chosen
+        slow = "sqlite or postgresql or live"
+        databases = pytest_check("pytest", folders, "-m", slow, "--postgresql=covering")
+        chosen.append(Stage("touched", (databases,), prepare=("postgresql", "sandbox", *CONSOLE), budget=60))
+    return [_quick(one) if one.name == "unit" else one for one in chosen]
+
+
+def _quick(unit: Stage) -> Stage:
+    """Without the tests that start a Corral."""
+    (check,) = unit.checks
+    command = [f"{word} and not live" if word == UNIT_TESTS else word for word in check.command]
+    return replace(unit, checks=(replace(check, command=tuple(command)),))
 
 
 def _git(root: Path, *arguments: str) -> list[str]:

@@ -29,6 +29,7 @@ OWN_STAGE = (
 # Loading these takes seconds in each process, and none of them uses a database (tests/tools sees to that).
 WITHOUT_DATABASE = ("core", "replay", "scheduling", "security/test_fuzzing.py", "tools")
 CONSOLE = ("node-modules", "console")
+UNIT_TESTS = "not sqlite and not postgresql"
 # Which statements the tests of each database execute; the stage `databases` compares them.
 SHAPES = OUTPUT / "shapes.jsonl"
 
@@ -130,7 +131,7 @@ def in_process() -> list[Stage]:
     return [
         Stage(
             "unit",
-            (pytest_check("pytest", ["tests"], *elsewhere, "-m", "not sqlite and not postgresql"),),
+            (pytest_check("pytest", ["tests"], *elsewhere, "-m", UNIT_TESTS),),
             prepare=("sandbox", "compiler", *CONSOLE),
             budget=60,
         ),

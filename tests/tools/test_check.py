@@ -43,3 +43,10 @@ def test_change_of_a_package_runs_its_tests_on_both_databases(check: ModuleType)
     chosen = check.chosen_stages(check.Touched({"cli"}, {"queues"}))
     assert [stage.name for stage in chosen] == ["lint", "types", "imports", "unit", "cli", "touched"]
     assert "tests/queues" in chosen[-1].checks[0].command
+
+
+def test_inner_loop_starts_a_corral_only_where_that_is_touched(check: ModuleType) -> None:
+    unit, touched = check.chosen_stages(check.Touched(set(), {"server"}))[-2:]
+    (quick,) = [word for word in unit.checks[0].command if "sqlite" in word]
+    assert quick == "not sqlite and not postgresql and not live"
+    assert "sqlite or postgresql or live" in touched.checks[0].command
