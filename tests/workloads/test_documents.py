@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 
 from corral.core.workloads import DeviceRequest, Request
+from corral.queues.rows import QueueRow, QuotaRow
+from corral.queues.tables import queue, queue_quota
 from corral.runtimes.builds import RuntimeDocument
 from corral.training.documents import TrainingDocument
 from corral.training.tasks import command_line
 from corral.workloads.documents import VERSION, DamagedDocumentError, Document, StoredDocument
 from corral.workloads.rows import AllocationRow, ReplicaRow, WorkloadRow
 from corral.workloads.tables import allocation, replica, workload
+from corral.zones.rows import DeviceRow, NodeRow, PoolRow
+from corral.zones.tables import device, node, pool
 
 SOURCE = Path(__file__).parents[2] / "src/corral"
 KEPT = sorted((Path(__file__).parent / "documents").glob("*.json"))
@@ -103,7 +107,16 @@ def test_versions_that_nobody_wrote_are_damaged(version: int) -> None:
 
 
 def test_typed_rows_have_the_columns_of_their_tables() -> None:
-    for form, table in ((WorkloadRow, workload), (ReplicaRow, replica), (AllocationRow, allocation)):
+    for form, table in (
+        (WorkloadRow, workload),
+        (ReplicaRow, replica),
+        (AllocationRow, allocation),
+        (PoolRow, pool),
+        (NodeRow, node),
+        (DeviceRow, device),
+        (QueueRow, queue),
+        (QuotaRow, queue_quota),
+    ):
         assert list(form._fields) == [column.name for column in table.columns]  # type: ignore[attr-defined]
 
 

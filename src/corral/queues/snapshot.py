@@ -12,9 +12,10 @@ from sqlalchemy import func, select
 from corral.core.queues import Queue, QueuePolicy, Quota
 from corral.core.resources import NOTHING, RESOURCES, WHOLE_DEVICE_MILLI, Amount, Resource
 from corral.identity.tables import organisation
+from corral.queues.rows import QueueRow, QuotaRow
 from corral.queues.rules import USUAL_QUOTA, root_quota, whole_quota
 from corral.queues.tables import queue, queue_quota
-from corral.store.database import AnyRow, Transaction
+from corral.store.database import Transaction
 from corral.store.piecewise import read_piecewise
 from corral.zones.rules import DeviceHealth
 from corral.zones.tables import device, node, pool
@@ -79,19 +80,21 @@ def capacities(transaction: Transaction, zone_id: str, *, whole: bool = False) -
 def queues_in(transaction: Transaction, pool_ids: list[str]) -> tuple[Queue, ...]:
     """All queues with their quotas in these pools, parents first."""
     rows = transaction.rows(
-        select(queue, organisation.c.parent_id, organisation.c.path)
+        select(organisation.c.parent_id, queue)
         .join(organisation, organisation.c.id == queue.c.organisation_id)
         .order_by(organisation.c.path, queue.c.user_id.is_not(None), queue.c.id)
     )
-    own = {row.organisation_id: row.id for row in rows if row.user_id is None}
+    above = [(parent_id, QueueRow._make(values)) for parent_id, *values in rows]
+    own = {row.organisation_id: row.id for _, row in above if row.user_id is None}
     stored = stored_quotas(transaction, pool_ids)
-    return tuple(_queue(row, own, pool_ids, stored.get(row.id, {})) for row in rows)
+    return tuple(_queue(row, parent, own, pool_ids, stored.get(row.id, {})) for parent, row in above)
 
 
 def stored_quotas(transaction: Transaction, pool_ids: list[str]) -> dict[str, Quotas]:
     """What was set, by queue, pool and resource."""
     found: dict[str, Quotas] = {}
-    for row in transaction.rows(select(queue_quota).where(queue_quota.c.pool_id.in_(pool_ids))):
+    of_pools = select(queue_quota).where(queue_quota.c.pool_id.in_(pool_ids))
+    for row in map(QuotaRow._make, transaction.rows(of_pools)):
         resource, quota = _as_quota(row)
         found.setdefault(row.queue_id, {}).setdefault(row.pool_id, {})[resource] = quota
     return found
@@ -105,15 +108,15 @@ def damaged(transaction: Transaction) -> list[str]:
         rows = transaction.rows(select(queue).where(queue.c.id.in_(some)))
         quotas = transaction.rows(select(queue_quota).where(queue_quota.c.queue_id.in_(some)))
         return [
-            *(_as_queue(row, None, {}) for row in rows),
-            *(_as_quota(row) for row in quotas),
+            *(_as_queue(QueueRow._make(row), None, {}) for row in rows),
+            *(_as_quota(QuotaRow._make(row)) for row in quotas),
         ]
 
     _, failed = read_piecewise(queue_ids, values)
     return [f"the queue {one}" for one in failed]
 
 
-def _as_quota(row: AnyRow) -> tuple[Resource, Quota]:
+def _as_quota(row: QuotaRow) -> tuple[Resource, Quota]:
     """A quota of a row; its numbers are taken for what they are, so that a text among them is found."""
     numbers = (row.guarantee, row.limit, row.weight)
     if not all(isinstance(one, int) for one in numbers):
@@ -121,9 +124,11 @@ def _as_quota(row: AnyRow) -> tuple[Resource, Quota]:
     return Resource(row.resource), Quota(*numbers)
 
 
-def _queue(row: AnyRow, own: dict[str, str], pools: list[str], stored: Quotas) -> Queue:
-    is_root = row.user_id is None and row.parent_id is None
-    parent = own.get(row.parent_id) if row.user_id is None else own[row.organisation_id]
+def _queue(
+    row: QueueRow, organisation_above: str | None, own: dict[str, str], pools: list[str], stored: Quotas
+) -> Queue:
+    is_root = row.user_id is None and organisation_above is None
+    parent = own.get(organisation_above or "") if row.user_id is None else own[row.organisation_id]
     quotas = {
         pool_id: stored.get(pool_id, {})
         if is_root
@@ -133,7 +138,7 @@ def _queue(row: AnyRow, own: dict[str, str], pools: list[str], stored: Quotas) -
     return _as_queue(row, parent, quotas)
 
 
-def _as_queue(row: AnyRow, parent: str | None, quotas: Quotas) -> Queue:
+def _as_queue(row: QueueRow, parent: str | None, quotas: Quotas) -> Queue:
     return Queue(
         name=row.id,
         parent=parent,

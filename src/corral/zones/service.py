@@ -13,11 +13,12 @@ from corral.core.nodes import Arrangement, Node
 from corral.core.resources import WHOLE_DEVICE_MILLI
 from corral.engines.interface import DeviceFacts, Inventory, NodeFacts
 from corral.events.record import Change, publish_all
-from corral.store.database import AnyRow, Transaction
+from corral.store.database import Transaction
 from corral.store.schema import JsonObject, any_of
 from corral.zones import journal
 from corral.zones.history import note_nodes, note_pools
 from corral.zones.journal import JournalKind
+from corral.zones.rows import DeviceRow, NodeRow
 from corral.zones.rules import DeviceHealth, PoolLabels, pool_of
 from corral.zones.tables import device, node, pool, zone
 
@@ -87,11 +88,12 @@ def record_nodes(
     pools = pool_labels(transaction, zone_id)
     names = json.dumps([reported.name for reported in of])
     of_zone = select(node).where(node.c.zone_id == zone_id, any_of(node.c.name, "names"))
-    rows_by_name = {row.name: row for row in transaction.rows(of_zone, {"names": names})}
+    rows_by_name = {row.name: NodeRow._make(row) for row in transaction.rows(of_zone, {"names": names})}
     ids = json.dumps([row.id for row in rows_by_name.values()])
-    devices: dict[str, dict[str, AnyRow]] = {}
-    for row in transaction.rows(select(device).where(any_of(device.c.node_id, "ids")), {"ids": ids}):
-        devices.setdefault(row.node_id, {})[row.id] = row
+    devices: dict[str, dict[str, DeviceRow]] = {}
+    of_nodes = select(device).where(any_of(device.c.node_id, "ids"))
+    for one in map(DeviceRow._make, transaction.rows(of_nodes, {"ids": ids})):
+        devices.setdefault(one.node_id, {})[one.id] = one
     found = _Found()
     for reported in of:
         facts = inventory.facts.get(reported.name, NodeFacts())
@@ -159,7 +161,7 @@ def _look_at_node(
     transaction: Transaction,
     zone_id: str,
     name: str,
-    rows_by_name: Mapping[str, AnyRow],
+    rows_by_name: Mapping[str, NodeRow],
     values: JsonObject,
     found: _Found,
 ) -> tuple[str, bool]:
@@ -181,7 +183,7 @@ def _look_at_devices(
     node_id: str,
     reported: tuple[Device, ...],
     facts: NodeFacts,
-    rows_by_name: Mapping[str, AnyRow],
+    rows_by_name: Mapping[str, DeviceRow],
     found: _Found,
 ) -> bool:
     """Whether any of them is new, gone or different."""
@@ -232,9 +234,8 @@ def _device_values(index: int, reported: Device, facts: DeviceFacts) -> JsonObje
     }
 
 
-def _differs(row: AnyRow, values: JsonObject) -> bool:
-    stored = row._mapping  # noqa: SLF001 - a row's attributes are those of a tuple, too
-    return any(stored[name] != value for name, value in values.items())
+def _differs(row: NodeRow | DeviceRow, values: JsonObject) -> bool:
+    return any(getattr(row, name) != value for name, value in values.items())
 
 
 def _json(value: Any) -> Any:

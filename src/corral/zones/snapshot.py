@@ -13,8 +13,9 @@ from sqlalchemy import select
 from corral.core.devices import Device, DeviceMode
 from corral.core.mig import MigGeometry, MigInstance, MigProfile
 from corral.core.nodes import CORDONED, LOST, Arrangement, DeviceLink, Node, Pool, Topology
-from corral.store.database import AnyRow, Transaction
+from corral.store.database import Transaction
 from corral.store.piecewise import read_piecewise
+from corral.zones.rows import DeviceRow, NodeRow, PoolRow
 from corral.zones.rules import DeviceHealth, takes_slices
 from corral.zones.tables import device, node, pool
 
@@ -44,19 +45,22 @@ def pools_and_nodes(
     alone) on which something is still accounted for.
     """
     held_nodes = {name for name, _ in in_use}
-    pools = transaction.rows(select(pool).where(pool.c.zone_id == zone_id).order_by(pool.c.id))
-    nodes = transaction.rows(select(node).where(node.c.zone_id == zone_id).order_by(node.c.name))
-    devices: dict[str, list[AnyRow]] = {}
-    for row in transaction.rows(
+    of_pools = select(pool).where(pool.c.zone_id == zone_id).order_by(pool.c.id)
+    of_nodes = select(node).where(node.c.zone_id == zone_id).order_by(node.c.name)
+    pools = [PoolRow._make(row) for row in transaction.rows(of_pools)]
+    nodes = [NodeRow._make(row) for row in transaction.rows(of_nodes)]
+    devices: dict[str, list[DeviceRow]] = {}
+    of_zone = (
         select(device)
         .join(node, node.c.id == device.c.node_id)
         .where(node.c.zone_id == zone_id)
         .order_by(device.c.node_id, device.c.index, device.c.id)
-    ):
-        devices.setdefault(row.node_id, []).append(row)
+    )
+    for one in map(DeviceRow._make, transaction.rows(of_zone)):
+        devices.setdefault(one.node_id, []).append(one)
     slicing = {row.id for row in pools if takes_slices(row.least_strength)}
 
-    def devices_of(row: AnyRow, *, whole: bool) -> tuple[Device, ...]:
+    def devices_of(row: NodeRow, *, whole: bool) -> tuple[Device, ...]:
         return tuple(
             _device(one, slices=row.pool_id in slicing)
             for one in devices.get(row.id, ())
@@ -93,7 +97,9 @@ def shapes(transaction: Transaction, zone_id: str) -> tuple[Node, ...]:
         .where(node.c.zone_id == zone_id, device.c.health != DeviceHealth.OFFLINE)
         .order_by(device.c.node_id, device.c.model, device.c.mode, device.c.memory_mib)
     ):
-        devices.setdefault(row.node_id, []).append(_device(row, slices=row.pool_id in slicing))
+        pool_id, *values = row
+        one = DeviceRow._make(values)
+        devices.setdefault(one.node_id, []).append(_device(one, slices=pool_id in slicing))
     c = node.c
     found: dict[Hashable, Node] = {}
     for row in transaction.rows(
@@ -119,7 +125,7 @@ def damaged(transaction: Transaction, zone_id: str) -> list[str]:
     def devices(some: Sequence[str]) -> list[Device]:
         chosen = [one.split("\n") for one in some]
         return [
-            _device(row, slices=True)
+            _device(DeviceRow._make(row), slices=True)
             for node_id, device_id in chosen
             for row in transaction.rows(
                 select(device).where(device.c.node_id == node_id, device.c.id == device_id)
@@ -128,12 +134,15 @@ def damaged(transaction: Transaction, zone_id: str) -> list[str]:
 
     _, pools = read_piecewise(
         [row.id for row in pool_ids],
-        lambda some: [_pool(row) for row in transaction.rows(select(pool).where(pool.c.id.in_(some)))],
+        lambda some: [
+            _pool(PoolRow._make(row)) for row in transaction.rows(select(pool).where(pool.c.id.in_(some)))
+        ],
     )
     _, nodes = read_piecewise(
         list(names),
         lambda some: [
-            _node(row, (), _taints(row)) for row in transaction.rows(select(node).where(node.c.id.in_(some)))
+            _node(row, (), _taints(row))
+            for row in map(NodeRow._make, transaction.rows(select(node).where(node.c.id.in_(some))))
         ],
     )
     _, others = read_piecewise([f"{row.node_id}\n{row.id}" for row in device_ids], devices)
@@ -144,11 +153,11 @@ def damaged(transaction: Transaction, zone_id: str) -> list[str]:
     ]
 
 
-def _is_dormant(row: AnyRow, devices: Iterable[AnyRow]) -> bool:
+def _is_dormant(row: NodeRow, devices: Iterable[DeviceRow]) -> bool:
     return row.cordoned or row.state == "lost" or any(one.health != DeviceHealth.HEALTHY for one in devices)
 
 
-def _pool(row: AnyRow) -> Pool:
+def _pool(row: PoolRow) -> Pool:
     return Pool(
         name=row.id,
         labels={POOL_LABEL: row.id},
@@ -160,13 +169,13 @@ def _pool(row: AnyRow) -> Pool:
     )
 
 
-def _taints(row: AnyRow) -> tuple[str, ...]:
+def _taints(row: NodeRow) -> tuple[str, ...]:
     """Its own, and what keeps new work away for now."""
     conditions = (CORDONED, row.cordoned), (LOST, row.state == "lost")
     return (*row.taints, *(taint for taint, holds in conditions if holds))
 
 
-def _node(row: AnyRow, devices: tuple[Device, ...], taints: tuple[str, ...]) -> Node:
+def _node(row: NodeRow, devices: tuple[Device, ...], taints: tuple[str, ...]) -> Node:
     there = {one.id for one in devices}
     return Node(
         name=row.name,
@@ -184,7 +193,7 @@ def _node(row: AnyRow, devices: tuple[Device, ...], taints: tuple[str, ...]) -> 
     )
 
 
-def _device(row: AnyRow, *, slices: bool) -> Device:
+def _device(row: DeviceRow, *, slices: bool) -> Device:
     """Where the pool wants more than slices have, there are none: what is held stays, nothing is added."""
     mode = DeviceMode(row.mode)
     if not slices and row.geometry is None:
