@@ -1,10 +1,11 @@
 """Zones: this machine found by its identity, simulated ones added and removed."""
 
 import pytest
+from sqlalchemy import func, select
 
 from corral.engines.interface import Inventory
 from corral.store.database import Database, Transaction
-from corral.zones import zones
+from corral.zones import tables, zones
 from corral.zones.service import record_inventory
 from corral.zones.zones import all_zones, ensure_local_zone, is_identity
 from tests.campus import Campus, made, refused
@@ -56,6 +57,16 @@ async def test_nodes_of_a_removed_zone_are_gone_with_it(campus: Campus, database
     for what in ("nodes", "devices"):
         assert "l4-1" not in str(made(await campus.admin.get(f"/{what}"))["items"])
     refused(await campus.admin.get(f"/nodes/{node['id']}"), 404)
+
+    def rows(transaction: Transaction) -> tuple[int, int, object]:
+        """Of nodes and devices that are left, and how the history of the node ends."""
+        nodes = select(func.count()).where(tables.node.c.id == node["id"])
+        devices = select(func.count()).where(tables.device.c.node_id == node["id"])
+        history = tables.cluster_history.c
+        last = select(history.after).where(history.object_id == node["id"]).order_by(history.sequence.desc())
+        return transaction.scalar(nodes), transaction.scalar(devices), transaction.scalar(last.limit(1))
+
+    assert await database.read(rows) == (0, 0, None)
 
 
 async def test_machine_is_not_removed_and_a_zone_with_work_neither(campus: Campus) -> None:

@@ -26,7 +26,7 @@ from corral.zones import models
 from corral.zones.history import note_nodes
 from corral.zones.rules import ZoneKind, ZoneState
 from corral.zones.service import DEFAULT_POOL, add_pool
-from corral.zones.tables import NAME_LENGTH, node, pool, zone
+from corral.zones.tables import NAME_LENGTH, device, node, pool, zone
 
 ZONE = "zone"
 TOPIC = "zones"
@@ -111,7 +111,8 @@ def add_zone(transaction: Transaction, caller: Caller, new: models.NewZone) -> m
 def remove_zone(transaction: Transaction, caller: Caller, zone_id: str, work_in: WorkInZone) -> None:
     """Takes a zone out of use. `work_in` gives the names of the work that is not over there.
 
-    Its row stays for the history of its work, under another name. This machine cannot be removed.
+    Its row stays for the history of its work, under another name; its nodes and devices go. This machine
+    cannot be removed.
     """
     require_manager(transaction, caller)
     found = get_zone(transaction, zone_id)
@@ -126,9 +127,11 @@ def remove_zone(transaction: Transaction, caller: Caller, zone_id: str, work_in:
     name = f"{found.name[: NAME_LENGTH - 40]} ({zone_id})"
     values = {"removed_at": transaction.now, "name": name, "generation": zone.c.generation + 1}
     transaction.run(update(zone).where(zone.c.id == zone_id).values(**values))
-    transaction.run(update(node).where(node.c.zone_id == zone_id).values(state="lost"))
-    nodes = transaction.rows(select(node.c.id).where(node.c.zone_id == zone_id))
-    note_nodes(transaction, [node_id for (node_id,) in nodes])
+    nodes = [node_id for (node_id,) in transaction.rows(select(node.c.id).where(node.c.zone_id == zone_id))]
+    of_zone = select(node.c.id).where(node.c.zone_id == zone_id)
+    transaction.run(delete(device).where(device.c.node_id.in_(of_zone)))
+    transaction.run(delete(node).where(node.c.zone_id == zone_id))
+    note_nodes(transaction, nodes)
     simulation.delete_zone(transaction, zone_id)
     transaction.run(delete(leadership).where(leadership.c.name.like(f"%/{zone_id}")))
     subject = _subject(transaction, zone_id, found.name)
