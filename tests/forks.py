@@ -83,7 +83,8 @@ class Forks:
                 for line in wait([one.line for one in self.forks]):
                     self._hear(session, next(one for one in self.forks if one.line is line))
         finally:
-            for one in self.forks:  # after Ctrl-C, which reached them too
+            for one in self.forks:  # this process was interrupted, or cannot write any more: they end, too
+                one.line.close()
                 os.waitpid(one.pid, 0)
         if session.shouldfail:
             raise session.Failed(session.shouldfail)
@@ -176,7 +177,7 @@ class _Runner:
             self._be_apart(base, number)
             self._run_all()
             code = 0
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, EOFError, BrokenPipeError):  # or the first process is gone
             with contextlib.suppress(BaseException):
                 self.session._setupstate.teardown_exact(None)  # stop what its fixtures started
         except BaseException:  # noqa: BLE001 - as an interpreter does at its end

@@ -41,6 +41,21 @@ def shared(): yield os.getpid(); print("torn down once")
 def test_share(shared, number): assert shared == os.getpid()
 """
 
+# The report of the first test cannot be written; the other fork is in the middle of one.
+_BREAKS = """
+def pytest_runtest_logreport(report):
+    raise BrokenPipeError
+"""
+_WAITS = """
+import pytest
+@pytest.fixture(scope="session")
+def server():
+    yield
+    with open("said", "a") as said: said.write("torn down\\n")
+@pytest.mark.parametrize("number", range(50))
+def test_many(server, number): pass
+"""
+
 
 def run(folder: Path, *options: str) -> tuple[str, dict[str, str]]:
     """What the terminal shows, and what became of each test."""
@@ -74,6 +89,17 @@ def test_every_test_is_run_once_and_reported(tmp_path: Path, by: str) -> None:
     assert "what it printed" in shown
     assert "assert [1, 2] == [1, 3]" in shown
     assert "The process that ran this test ended with -9." in shown
+
+
+def test_forks_end_with_the_process_that_forked_them(tmp_path: Path) -> None:
+    """Also when that one only cannot write any more."""
+    (tmp_path / "conftest.py").write_text(_CONFTEST + _BREAKS)
+    (tmp_path / "test_a.py").write_text(_WAITS)
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = {_ROOT}\n")
+    command = [sys.executable, "-m", "pytest", "-p", "no:xdist", "-p", "no:schemathesis", "--forks=2"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode not in {0, 1}
+    assert "torn down" in (tmp_path / "said").read_text()
 
 
 def test_first_failure_stops_the_rest(tmp_path: Path) -> None:
