@@ -140,6 +140,29 @@ def _work(name: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "command": ["true"], "resources": {"cpu_milli": 1, "memory_mib": 1}} | more
 
 
+async def test_runtime_is_built_in_the_zone_that_is_named(ground: Ground) -> None:
+    admin = ground.campus.admin
+    here = made(await admin.get("/zones"))["items"][0]["name"]
+    await ground.campus.database.write(ensure_local_zone, "another-machine", "gpu-2")
+    made(await admin.post("/zones", {"name": "lab", "nodes": "1x1xL4-24GB"}))
+    first = await create(admin, "own", ["numpy"], zone=here)
+    again = await create(admin, "own", ["numpy"])
+    far = await create(admin, "own", ["numpy"], zone="gpu-2")
+    assert [one["zone"] for one in (first, again, far)] == [here, here, "gpu-2"]
+    assert first["workload_id"] == again["workload_id"] != far["workload_id"]
+    work = made(await admin.get(f"/workloads/{far['workload_id']}"))
+    assert (work["zone_name"], work["zone_reason"]) == ("gpu-2", "named")
+    defined = await create(admin, "later", ["numpy"], build=False)
+    assert (defined["zone"], defined["state"]) == (None, "defined")
+    path = f"/runtimes/{defined['id']}/build"
+    refused(await admin.post(path, {"zone": "nowhere"}), 422, "invalid", "body.zone")
+    refused(await admin.post(path, {"zone": "lab"}), 422, "invalid")
+    assert made(await admin.post(path, {"zone": "gpu-2"}))["zone"] == "gpu-2"
+    answer = refused(await admin.post(path, {"zone": here}), 409, "conflict")
+    assert answer["detail"] == "later:1 is built in the zone gpu-2."
+    assert made(await admin.post(path))["workload_id"] == far["workload_id"]
+
+
 async def test_runtime_is_used_only_in_the_zone_that_built_it(ground: Ground) -> None:
     admin = ground.campus.admin
     await create(admin, "own", ["numpy"])

@@ -36,6 +36,7 @@ __all__ = [
     "FlavorGpu",
     "FlavorLack",
     "FlavorPlace",
+    "Flavors",
     "Gpu",
     "Health",
     "Held",
@@ -411,6 +412,14 @@ class FlavorLack:
 class FlavorPlace:
     id: str
     name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flavors:
+    items: tuple[Flavor, ...]
+    """Without GPUs first, the smaller before the larger; what fits on no node last."""
+    kinds: tuple[str, ...]
+    """The kinds of work that a flavor can be offered for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1064,6 +1073,8 @@ class Runtime:
     """One of: `defined`, `building`, `ready`, `failed`."""
     workload_id: str | None
     """The work that builds or has built it."""
+    zone: str | None
+    """The zone in which it is built; null before that."""
     created_at: datetime
     used_at: datetime
     used_by: tuple[RuntimeUse, ...]

@@ -24,7 +24,7 @@ from corral.identity.lookups import Organisation, find_node, root_of
 from corral.identity.tables import organisation
 from corral.queues.flavor_rules import settled_mode, size_of
 from corral.queues.flavors import facts_of
-from corral.queues.models import Flavor, FlavorChange, FlavorGpu, FlavorLack, FlavorPlace, Flavors, NewFlavor
+from corral.queues.models import Flavor, FlavorChange, FlavorGpu, FlavorLack, FlavorPlace, NewFlavor
 from corral.queues.tables import flavor, flavor_organisation
 from corral.scheduling.explaining.shortfalls import lack_of_one
 from corral.scheduling.explaining.wording import lacking
@@ -47,7 +47,7 @@ class _Place:
 
 def list_flavors(
     transaction: Transaction, caller: Caller, organisation_id: str | None = None, kind: str | None = None
-) -> Flavors:
+) -> list[Flavor]:
     """Those that some work the caller may see could use; or those that work of one organisation may use.
 
     With a kind, those that are offered for it.
@@ -70,11 +70,11 @@ def list_flavors(
         )
         if fits or (whole and caller.may(Permission.FLAVORS_MANAGE, root.path)):
             shown.append(_flavor(row, caller, given, root, nodes))
-    return Flavors(items=sorted(shown, key=_order))
+    return sorted(shown, key=_order)
 
 
 def get_flavor(transaction: Transaction, caller: Caller, flavor_id: str) -> Flavor:
-    for found in list_flavors(transaction, caller).items:
+    for found in list_flavors(transaction, caller):
         if found.id == flavor_id:
             return found
     raise NotFound(f"There is no flavor {flavor_id} that you may see.", "List the flavors to find its id.")

@@ -249,6 +249,9 @@ class Flavors(Output):
     items: list[Flavor] = Field(
         description="Without GPUs first, the smaller before the larger; what fits on no node last."
     )
+    kinds: list[str] = Field(
+        description="The kinds of work that a flavor can be offered for.", examples=[["training", "runtime"]]
+    )
 
 
 class NewFlavor(AmountsAsWritten):

@@ -82,10 +82,15 @@ async def change_queue(
 
 @router.get("/flavors")
 async def list_flavors(
-    database: Db, caller: FlavorReader, organisation: Id | None = None, kind: KindName | None = None
+    database: Db,
+    queues: QueuesHere,
+    caller: FlavorReader,
+    organisation: Id | None = None,
+    kind: KindName | None = None,
 ) -> Flavors:
     """What work can choose from: all of it, that of an organisation, that which a kind of work is offered."""
-    return await database.scan(flavors.list_flavors, caller, organisation, kind)
+    found = await database.scan(flavors.list_flavors, caller, organisation, kind)
+    return Flavors(items=found, kinds=list(queues.kinds))
 
 
 @router.post("/flavors", status_code=201)

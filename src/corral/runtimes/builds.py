@@ -39,10 +39,18 @@ class RuntimeSpec(WorkSpec):
     requirements: list[str] = Field([], description="Lines of a requirements file.")
 
     @classmethod
-    def of(cls, name: str, version: int, requirements: list[str], organisation_id: str | None) -> Self:
+    def of(
+        cls,
+        name: str,
+        version: int,
+        requirements: list[str],
+        organisation_id: str | None,
+        zone: str | None,
+    ) -> Self:
         return cls(
             name=f"runtime {name[:60]}:{version}",
             organisation_id=organisation_id,
+            zone=zone,
             resources=Resources(cpu_milli=1000, memory_mib=2048),
             requirements=requirements,
             time_limit_seconds=TIME_LIMIT_SECONDS,

@@ -7,8 +7,18 @@ from pydantic import Field, StringConstraints
 from corral.api.models import Id, Input, Instant, Output
 from corral.inputs.models import InputName
 from corral.inputs.runtimes import RuntimeState
+from corral.workloads.spec import Word
 
 Requirement = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+BuildZone = Annotated[
+    Word | None,
+    Field(
+        description="Zone to build it in, by name or id: work with the runtime runs there. "
+        "Left out: the first one.",
+        examples=["local"],
+    ),
+]
 
 
 class NewRuntime(Input):
@@ -21,6 +31,11 @@ class NewRuntime(Input):
     )
     build: bool = Field(True, description="Build it at once.")
     organisation_id: Id | None = Field(None, description="Whose share the build uses; as for other work.")
+    zone: BuildZone = None
+
+
+class RuntimeBuild(Input):
+    zone: BuildZone = None
 
 
 class RuntimeUse(Output):
@@ -39,6 +54,7 @@ class Runtime(Output):
     requirements: list[str]
     state: RuntimeState
     workload_id: str | None = Field(description="The work that builds or has built it.")
+    zone: str | None = Field(description="The zone in which it is built; null before that.")
     created_at: Instant
     used_at: Instant
     used_by: list[RuntimeUse] = Field(description="It cannot be deleted while there is such work.")

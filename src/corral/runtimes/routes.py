@@ -9,7 +9,7 @@ from corral.api.models import Id
 from corral.api.once import CreatedOnce, Db
 from corral.core.permissions import Permission
 from corral.runtimes import service
-from corral.runtimes.models import NewRuntime, Runtime, Runtimes
+from corral.runtimes.models import NewRuntime, Runtime, RuntimeBuild, Runtimes
 
 router = APIRouter(prefix="/runtimes", tags=["training"])
 
@@ -29,9 +29,12 @@ async def create_runtime(once: CreatedOnce, caller: Runner, new: NewRuntime) -> 
 
 
 @router.post("/{runtime_id}/build")
-async def build_runtime(database: Db, caller: Runner, runtime_id: Id) -> Runtime:
+async def build_runtime(
+    database: Db, caller: Runner, runtime_id: Id, options: RuntimeBuild | None = None
+) -> Runtime:
     """Builds one that is only defined, or whose build failed."""
-    return await database.write(service.build, caller, runtime_id)
+    zone = None if options is None else options.zone
+    return await database.write(service.build, caller, runtime_id, None, zone)
 
 
 @router.delete("/{runtime_id}", status_code=204)

@@ -92,35 +92,55 @@ def create(transaction: Transaction, caller: Caller, new: NewRuntime) -> Runtime
     told = {"name": new.name, "version": (last or 0) + 1, "requirements": list(requirements)}
     _tell(transaction, caller, "runtime.create", after=told)
     if new.build:
-        return build(transaction, caller, runtime_id, new.organisation_id)
+        return build(transaction, caller, runtime_id, new.organisation_id, new.zone)
     return _found(transaction, caller, runtime_id)
 
 
 def build(
-    transaction: Transaction, caller: Caller, runtime_id: str, organisation_id: str | None = None
+    transaction: Transaction,
+    caller: Caller,
+    runtime_id: str,
+    organisation_id: str | None = None,
+    zone: str | None = None,
 ) -> Runtime:
-    """Takes the build of the same definition, or submits one; what is there or on its way stays."""
+    """Takes the build of the same definition, or submits one; what is there or on its way stays.
+
+    With a `zone`, by name or id, it is built there.
+    """
     row = _find(transaction, caller, runtime_id)
     if state_of(row) in {"ready", "building"}:
+        _check_zone(row, zone)
         return _found(transaction, caller, runtime_id)
+    spec = RuntimeSpec.of(row.name, row.version, row.requirements, organisation_id, zone)
+    chosen = candidates(transaction, spec)[0]
+    there = () if zone is None else (workload.c.zone_id == chosen.id,)
     same = transaction.first(
         RUNTIMES.where(
             runtime.c.user_id == caller.user_id,
             runtime.c.digest == row.digest,
             workload.c.state.not_in([State.FAILED, State.STOPPED, State.DELETED]),
+            *there,
         ).limit(1)
     )
     if same is not None:
         workload_id = same.workload_id
     else:
-        spec = RuntimeSpec.of(row.name, row.version, row.requirements, organisation_id)
-        chosen = ZoneChoice(candidates(transaction, spec)[0], ChoiceReason.ONLY)
+        choice = ZoneChoice(chosen, ChoiceReason.ONLY if zone is None else ChoiceReason.NAMED)
         home = authorise(transaction, caller, spec)
         affordable = _affordable(transaction, home, spec)
-        workload_id = create_for(transaction, caller, SUBMISSION, home, affordable, chosen)
+        workload_id = create_for(transaction, caller, SUBMISSION, home, affordable, choice)
     transaction.run(update(runtime).where(runtime.c.id == runtime_id).values(workload_id=workload_id))
     _tell(transaction, caller, "runtime.build", after={"name": row.name, "version": row.version})
     return _found(transaction, caller, runtime_id)
+
+
+def _check_zone(row: AnyRow, zone: str | None) -> None:
+    """A version is built once, in one zone."""
+    if zone is not None and zone not in {row.build_zone_name, row.build_zone_id}:
+        raise Conflict(
+            f"{row.name}:{row.version} is built in the zone {row.build_zone_name}.",
+            f"Create its next version in {zone}.",
+        )
 
 
 def delete_runtime(transaction: Transaction, caller: Caller, runtime_id: str) -> None:
@@ -223,6 +243,7 @@ def _shown(row: AnyRow, used: Mapping[str, list[RuntimeUse]]) -> Runtime:
         requirements=row.requirements,
         state=state_of(row),
         workload_id=row.workload_id,
+        zone=row.build_zone_name,
         created_at=row.created_at,
         used_at=row.used_at,
         used_by=used.get(pinned(row), []),

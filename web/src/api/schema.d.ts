@@ -2730,6 +2730,15 @@ export interface components {
              * @description Without GPUs first, the smaller before the larger; what fits on no node last.
              */
             items: components["schemas"]["Flavor"][];
+            /**
+             * Kinds
+             * @description The kinds of work that a flavor can be offered for.
+             * @example [
+             *       "training",
+             *       "runtime"
+             *     ]
+             */
+            kinds: string[];
         };
         /**
          * Gpu
@@ -3598,6 +3607,12 @@ export interface components {
              *     ]
              */
             requirements?: string[] | null;
+            /**
+             * Zone
+             * @description Zone to build it in, by name or id: work with the runtime runs there. Left out: the first one.
+             * @example local
+             */
+            zone?: string | null;
         };
         /** NewSecret */
         NewSecret: {
@@ -5019,6 +5034,20 @@ export interface components {
              * @description The work that builds or has built it.
              */
             workload_id: string | null;
+            /**
+             * Zone
+             * @description The zone in which it is built; null before that.
+             */
+            zone: string | null;
+        };
+        /** RuntimeBuild */
+        RuntimeBuild: {
+            /**
+             * Zone
+             * @description Zone to build it in, by name or id: work with the runtime runs there. Left out: the first one.
+             * @example local
+             */
+            zone?: string | null;
         };
         /**
          * RuntimePreset
@@ -13280,7 +13309,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RuntimeBuild"] | null;
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {

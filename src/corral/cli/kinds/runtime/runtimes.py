@@ -15,6 +15,7 @@ from corral.cli.output import note, print_facts, print_json, print_table, say
 app = new_app(help="Manage Python environments for your work.")
 
 Name = Annotated[str, typer.Argument(help="Name, name:version or id of the runtime.")]
+Zone = Annotated[str | None, typer.Option(metavar="ZONE", help="Zone to build it in. [the first]")]
 
 
 @app.command("list")
@@ -28,13 +29,14 @@ def list_runtimes(as_json: Json = False) -> None:
         (
             f"{each.name}:{each.version}",
             each.state,
+            each.zone or "",
             len(each.requirements),
             ", ".join(use.name for use in each.used_by),
             shown_time(each.used_at),
         )
         for each in found.items
     ]
-    columns = ("Runtime", "State", "Requirements", "In use by", "Last used")
+    columns = ("Runtime", "State", "Zone", "Requirements", "In use by", "Last used")
     print_table(columns, rows, empty="You have no runtimes.")
     names = ", ".join(each.name for each in found.presets)
     note(f"Presets, for corral runtime create NAME: {names}.")
@@ -52,6 +54,7 @@ def show(name: Name, as_json: Json = False) -> None:
             "Name": f"{found.name}:{found.version}",
             "Id": found.id,
             "State": found.state,
+            "Zone": found.zone,
             "Requirements": "\n".join(found.requirements),
             "Built by": found.workload_id,
             "In use by": ", ".join(use.name for use in found.used_by),
@@ -71,24 +74,25 @@ def create(
         typer.Option("--requirements", "-r", exists=True, dir_okay=False, help="Requirements file."),
     ] = None,
     build_now: Annotated[bool, typer.Option("--build/--no-build", help="Build it now.")] = True,
+    zone: Zone = None,
     as_json: Json = False,
 ) -> None:
     """Create a runtime, or its next version, and build it."""
     lines = list(requirements or [])
     if file is not None:
         lines += [line.strip() for line in file.read_text().splitlines() if line.strip()[:1] not in ("", "#")]
-    _tell(connect().runtimes.create(name, lines or None, build=build_now), as_json=as_json)
+    _tell(connect().runtimes.create(name, lines or None, build=build_now, zone=zone), as_json=as_json)
 
 
 @app.command()
-def build(name: Name, as_json: Json = False) -> None:
+def build(name: Name, zone: Zone = None, as_json: Json = False) -> None:
     """Build a runtime that was not built, or whose build failed."""
     client = connect()
     known = client.runtimes.list()
     if name in {each.name for each in known.presets} and name not in {each.name for each in known.items}:
-        _tell(client.runtimes.create(name), as_json=as_json)
+        _tell(client.runtimes.create(name, zone=zone), as_json=as_json)
     else:
-        _tell(client.runtimes.build(_find(client, name).id), as_json=as_json)
+        _tell(client.runtimes.build(_find(client, name).id, zone=zone), as_json=as_json)
 
 
 @app.command()

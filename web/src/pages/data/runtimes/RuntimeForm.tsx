@@ -1,4 +1,4 @@
-import { Button, Form, Input } from 'antd';
+import { Button, Form, Input, Select } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { body, client, idempotencyKey } from '../../../api/client';
 import type { Runtime } from '../../../api/models';
@@ -7,6 +7,7 @@ import { ProblemNotice } from '../../../components/States';
 import { useSubmit } from '../../../components/useSubmit';
 import { OrganisationSelect } from '../../organisation/OrganisationSelect';
 import { useRunPlaces } from '../../work/run-places';
+import { useZones } from '../../cluster/zones';
 import { requirementsOf } from './words';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
@@ -16,6 +17,7 @@ interface Values {
   name: string;
   requirements?: string;
   organisation_id?: string;
+  zone?: string;
 }
 
 /** A new runtime, or the next version of one that is there; building it begins at once. */
@@ -32,6 +34,9 @@ export function RuntimeForm({
 }) {
   const { t } = useTranslation();
   const { several, home } = useRunPlaces();
+  const { zones } = useZones();
+  // Nothing is built in a simulation.
+  const real = (zones ?? []).filter((zone) => !zone.simulated);
   const [form] = Form.useForm<Values>();
   const name = Form.useWatch('name', form)?.trim();
   const newest = Math.max(0, ...runtimes.filter((one) => one.name === name).map((one) => one.version));
@@ -45,6 +50,7 @@ export function RuntimeForm({
             name: values.name.trim(),
             requirements: requirementsOf(values.requirements),
             organisation_id: values.organisation_id ?? null,
+            zone: values.zone ?? null,
             build: true,
           },
         }),
@@ -90,6 +96,15 @@ export function RuntimeForm({
         {several && (
           <Form.Item name="organisation_id" label={t('launch.organisation')}>
             <OrganisationSelect needs="workloads.run" />
+          </Form.Item>
+        )}
+        {real.length > 1 && (
+          <Form.Item name="zone" label={t('zones.zone')} extra={t('runtimes.zoneHint')}>
+            <Select
+              allowClear
+              placeholder={real[0]?.name}
+              options={real.map((zone) => ({ value: zone.id, label: zone.name }))}
+            />
           </Form.Item>
         )}
         <p className="effect">{t('runtimes.buildEffect')}</p>

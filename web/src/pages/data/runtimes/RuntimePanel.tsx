@@ -50,7 +50,11 @@ export function RuntimePanel({ runtime, onClose, onChanged, onNext, onDelete }: 
   return (
     <SidePanel
       title={labelOf(runtime)}
-      subtitle={t('runtimes.made', { time: moment(runtime.created_at) })}
+      subtitle={
+        runtime.zone === null
+          ? t('runtimes.made', { time: moment(runtime.created_at) })
+          : t('runtimes.madeIn', { time: moment(runtime.created_at), zone: runtime.zone })
+      }
       onClose={onClose}
     >
       {error !== null && <ProblemNotice error={error} />}

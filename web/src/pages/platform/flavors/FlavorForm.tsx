@@ -8,7 +8,6 @@ import { ChangedMeanwhile } from '../../../components/LatestVersion';
 import { SidePanel } from '../../../components/SidePanel';
 import { Notice, ProblemNotice } from '../../../components/States';
 import { useSubmit } from '../../../components/useSubmit';
-import { kinds } from '../../../kinds';
 import { usePlaces } from '../../organisation/places';
 import { useFlavorLack } from '../../work/never-words';
 import { useKindWords } from '../../work/words';
@@ -32,6 +31,8 @@ interface Values {
 }
 
 interface Props {
+  /** Those that a flavor can be offered for. */
+  kinds: readonly string[];
   /** Null for a new one. */
   changed: Flavor | null;
   onDone: (made: Flavor) => void;
@@ -40,7 +41,7 @@ interface Props {
 }
 
 /** A new flavor or a changed one; one that others manage is only looked at. */
-export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props) {
+export function FlavorForm({ kinds, changed: flavor, onDone, onClose, onDelete }: Props) {
   const { t } = useTranslation();
   const queries = useQueryClient();
   const { nodes, crumb, heldOn } = usePlaces();
@@ -167,7 +168,7 @@ export function FlavorForm({ changed: flavor, onDone, onClose, onDelete }: Props
           />
         </Form.Item>
         <Form.Item name="kinds" label={t('flavors.kinds')} extra={t('flavors.kindsHint')}>
-          <Select mode="multiple" options={kinds.map(({ kind }) => ({ value: kind, label: kindWords(kind) }))} />
+          <Select mode="multiple" options={kinds.map((kind) => ({ value: kind, label: kindWords(kind) }))} />
         </Form.Item>
         <Form.Item name="enabled" valuePropName="checked">
           <Checkbox>{t('flavors.canBeChosen')}</Checkbox>

@@ -28,7 +28,7 @@ import { useGpuWords } from './gpu';
 
 const flavorsQuery = queryOptions({
   queryKey: keys.flavors,
-  queryFn: async () => (await body(client.GET('/api/v1/flavors'))).items,
+  queryFn: () => body(client.GET('/api/v1/flavors')),
 });
 
 /** What people choose from when they start something, and who may choose it. */
@@ -39,25 +39,29 @@ export default function FlavorsPage() {
   const manages = useMay()('flavors.manage');
   const [url, change] = useUrlState();
   const flavors = useQuery(flavorsQuery);
+  const items = flavors.data?.items;
+  const kinds = flavors.data?.kinds ?? [];
   const [deleting, setDeleting] = useState<Flavor | null>(null);
-  const shown = flavors.data?.find((flavor) => flavor.id === url.flavor);
+  const shown = items?.find((flavor) => flavor.id === url.flavor);
   const close = () => change({ flavor: undefined, edit: undefined });
   // One that fits on no node stays open, with its warning.
   const done = (made: Flavor) => change({ flavor: made.lack ? made.id : undefined, edit: undefined });
   // The form begins with an organisation, so it waits for them.
   const { loading } = usePlaces();
   const panel = loading ? null : url.edit === 'new' && manages ? (
-    <FlavorForm key="new" changed={null} onDone={done} onClose={close} onDelete={undefined} />
+    <FlavorForm key="new" kinds={kinds} changed={null} onDone={done} onClose={close} onDelete={undefined} />
   ) : shown ? (
     <LatestVersion of={shown}>
-      {(flavor) => <FlavorForm changed={flavor} onDone={done} onClose={close} onDelete={() => setDeleting(flavor)} />}
+      {(flavor) => (
+        <FlavorForm kinds={kinds} changed={flavor} onDone={done} onClose={close} onDelete={() => setDeleting(flavor)} />
+      )}
     </LatestVersion>
   ) : null;
   return (
     <Page
       title={t('menu.flavors')}
       crumbs={[{ title: t('menu.platform') }]}
-      answer={flavors.error ? null : <Answer flavors={flavors.data} />}
+      answer={flavors.error ? null : <Answer flavors={items} />}
       actions={
         <>
           {!phone && <AsCommand cli="corral flavor list" api="GET /api/v1/flavors" />}
@@ -74,7 +78,7 @@ export default function FlavorsPage() {
         <ErrorState error={flavors.error} what={t('menu.flavors')} onRetry={() => void flavors.refetch()} />
       ) : (
         <FlavorTable
-          flavors={flavors.data}
+          flavors={items}
           narrow={panel !== null}
           openId={shown?.id ?? null}
           onOpen={(id) => change({ flavor: id, edit: undefined })}
