@@ -1,4 +1,4 @@
-"""What new work asks for, made definite: everything that later decisions need, and no default left open."""
+"""Resolves what new work asks for: everything that later decisions need, with no default left open."""
 
 from sqlalchemy import select
 
