@@ -99,7 +99,11 @@ def corral_environment(home: Path, port: int, more: Mapping[str, str] | None = N
         for name, value in os.environ.items()
         if not name.startswith("CORRAL_") and name != "PYTHONDONTWRITEBYTECODE"
     }
-    return inherited | {"CORRAL_HOME": str(home), "CORRAL_PORT": str(port)} | dict(more or {})
+    return (
+        inherited
+        | {"CORRAL_HOME": str(home), "CORRAL_PORT": str(port), "CORRAL_APPS_PORT": "0"}
+        | dict(more or {})
+    )
 
 
 @contextmanager

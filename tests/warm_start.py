@@ -14,6 +14,7 @@ storm, the wheel.
 import contextlib
 import ctypes
 import gc
+import importlib
 import json
 import os
 import select
@@ -272,14 +273,12 @@ class _Child:
 
 
 def _child(command: list[str], keep: tuple[int, ...]) -> int:
-    """The api process."""
+    """The api process, or the gateway."""
     os.setpgid(0, 0)
     _begin(command, keep)
     sys.argv = ["child", *command[4:]]
 
-    from corral.server import child
-
-    child.main()
+    importlib.import_module(command[3]).main()
     return 0
 
 

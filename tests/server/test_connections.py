@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from corral.server.connections import RESERVED, ConnectionSlots, Limits
+from corral.net.connections import RESERVED, ConnectionSlots, Limits
 from tests.live import LiveCorral, running_corral
 from tests.server.authority import Authority
 

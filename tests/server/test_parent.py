@@ -19,9 +19,10 @@ from corral.server.settings import Settings
 
 FAKE_CHILD = Path(__file__).with_name("fake_child.py")
 RUN_PARENT = """
-import sys
+import signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whatever these tests were started under
 from corral.server import parent
-parent.CHILD_COMMAND = (sys.executable, {child!r})
+parent.CHILD_COMMANDS = dict.fromkeys(parent.CHILD_COMMANDS, (sys.executable, {child!r}))
 parent.STOP_SECONDS = {stop_seconds}
 parent.START_SECONDS = {start_seconds}
 parent.LOCK_WAIT_SECONDS = 5.0
@@ -38,7 +39,7 @@ class Run:
     def __init__(self, home: Path, port: int, words: str, stop_seconds: float, start_seconds: float) -> None:
         self.home = home
         self.log = home.with_suffix(f".{time.monotonic_ns()}.log")
-        descriptor = hand_over(Settings(home=home, port=port))
+        descriptor = hand_over(Settings(home=home, port=port, apps_port=0))
         script = RUN_PARENT.format(
             child=str(FAKE_CHILD), stop_seconds=stop_seconds, start_seconds=start_seconds
         )

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from corral_sdk import Client, UntrustedError
 
-from corral.server.tls import TlsError, server_context
+from corral.net.tls import TlsError, server_context
 from tests.cli.running import run_here
 from tests.live import LiveCorral, running_corral
 from tests.server.authority import Authority

@@ -9,7 +9,7 @@ from corral_sdk._problems import Problem, UnreachableError, UntrustedError
 from corral_sdk._resource import Resource, given
 from corral_sdk._streams import Connection, Execution
 from corral_sdk._transport import API
-from corral_sdk.models import Acted, Log, Verdict, Workload, WorkloadDetail, WorkloadSummary
+from corral_sdk.models import Acted, Log, Ticket, Verdict, Workload, WorkloadDetail, WorkloadSummary
 
 __all__ = ["Workloads"]
 
@@ -102,6 +102,10 @@ class Workloads(Resource):
             attempt=attempt, replica=replica, after=after, tail_bytes=tail_bytes, wait_seconds=wait_seconds
         )
         return self._get(Log, "workloads", workload_id, "logs", query=query)
+
+    def issue_ticket(self, workload_id: str, *, port: int | None = None) -> Ticket:
+        """Lets a browser into an app of your work, once, within a minute."""
+        return decode(Ticket, self._act("workloads", workload_id, "tickets", body={"port": port}))
 
     def logs(
         self,

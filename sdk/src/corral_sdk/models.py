@@ -100,6 +100,7 @@ __all__ = [
     "Someone",
     "SshKey",
     "System",
+    "Ticket",
     "Token",
     "TransitionView",
     "TroubleView",
@@ -1183,6 +1184,17 @@ class System:
     """One of: `sqlite`, `postgresql`."""
     started_at: datetime
     machine: MachineFacts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ticket:
+    """Post `ticket` as a form to `action`: it opens the app, once, within a minute."""
+
+    ticket: str
+    action: str
+    """On the host name of the app."""
+    url: str
+    """Where the app is, for whoever is inside."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,10 +18,10 @@ from corral.engines.local.files.quotas import find_quotas
 from corral.engines.local.kernel.cgroup_roots import missing_limits
 from corral.engines.local.machine.bundled_tools import find_uv
 from corral.engines.local.sandbox import probe
+from corral.net.tls import TlsError, server_context
 from corral.server.lock import running_corral
 from corral.server.ports import PortError, listen, listeners_on
 from corral.server.settings import Settings
-from corral.server.tls import TlsError, server_context
 
 __all__ = ["development_checks", "machine_checks", "settings_checks"]
 

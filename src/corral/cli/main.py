@@ -63,6 +63,7 @@ _COMMANDS = {
     "describe": _Entry("describe", "Show one workload and its history.", _WORK),
     "why": _Entry("why", "Explain why work waits and what would help.", _WORK),
     "exec": _Entry("exec", "Run a command inside running work.", _WORK),
+    "open": _Entry("open_app", "Open a port of running work in the browser.", _WORK),
     "port-forward": _Entry("port_forward", "Forward local ports to running work.", _WORK),
     "stop": _Entry("stop", "Stop work.", _WORK),
     "suspend": _Entry("suspend", "Suspend work and free what it holds.", _WORK),

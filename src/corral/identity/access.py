@@ -10,14 +10,15 @@ from typing import Any
 from sqlalchemy import Select, bindparam, select
 from starlette.requests import HTTPConnection
 
-from corral.api.callers import Authority, Caller, Via, request_origin
+from corral.api.callers import Authority, Caller, Origin, Via, request_origin
+from corral.core.ids import Kind
 from corral.core.refusals import CrossSite, PasswordChangeRequired, TooMany, Unauthenticated
 from corral.identity.accounts import touch
 from corral.identity.credentials import TOKEN, csrf_token, hash_secret
 from corral.identity.lookups import authorities_of
 from corral.identity.memory import Memory
 from corral.identity.tables import password, session, token, user
-from corral.store.database import Database, Transaction
+from corral.store.database import AnyRow, Database, Transaction
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 SIGN_IN_REMEDY = "Sign in to the console, run `corral login`, or send a token as Authorization: Bearer."
@@ -103,6 +104,14 @@ class Access:
             self.changes.count(caller.user_id, self._database.now(), most)
         return caller
 
+    async def by_credential(self, credential_id: str) -> Caller | None:
+        """Who holds a session or token, while it is good; an app's visitor has no other proof."""
+        look_up = partial(self._database.read, _find_by_id, credential_id, self._idle)
+        credential = await self._memory.find(credential_id, look_up)
+        if credential is None or credential.must_change_password:
+            return None
+        return _caller(Origin("", ""), credential, self._database.now())
+
     def session_secret(self, request: HTTPConnection) -> str | None:
         return request.cookies.get(self._cookie)
 
@@ -144,7 +153,7 @@ class Access:
             )
         if not getattr(request.state, "passive", False):
             self.seen.sessions[credential.id] = self.seen.users[credential.user_id] = self._database.now()
-        return _caller(request, credential, self._database.now())
+        return _caller(request_origin(request), credential, self._database.now())
 
     async def _by_token(self, request: HTTPConnection, header: str) -> Caller:
         scheme, _, text = header.partition(" ")
@@ -162,10 +171,10 @@ class Access:
             )
         if not getattr(request.state, "passive", False):
             self.seen.tokens[credential.id] = self.seen.users[credential.user_id] = self._database.now()
-        return _caller(request, credential, self._database.now())
+        return _caller(request_origin(request), credential, self._database.now())
 
 
-def _caller(request: HTTPConnection, credential: Credential, now: datetime) -> Caller:
+def _caller(origin: Origin, credential: Credential, now: datetime) -> Caller:
     # What is remembered for some seconds may have ended in them.
     authorities = tuple(one for one in credential.authorities if one.until is None or now < one.until)
     if credential.scopes is not None:
@@ -178,7 +187,7 @@ def _caller(request: HTTPConnection, credential: Credential, now: datetime) -> C
         credential.user_name,
         credential.via,
         credential.id,
-        request_origin(request),
+        origin,
         authorities,
         token_scopes=credential.scopes,
         provider=credential.provider,
@@ -187,7 +196,17 @@ def _caller(request: HTTPConnection, credential: Credential, now: datetime) -> C
 
 
 def _find_session(transaction: Transaction, secret_hash: str, idle: timedelta) -> Credential | None:
-    row = transaction.first(_SESSIONS, {"secret_hash": secret_hash})
+    return _session(transaction, transaction.first(_SESSIONS, {"secret_hash": secret_hash}), idle)
+
+
+def _find_by_id(transaction: Transaction, credential_id: str, idle: timedelta) -> Credential | None:
+    if credential_id.startswith(Kind.SESSION):
+        row = transaction.first(_ALL_SESSIONS.where(session.c.id == credential_id))
+        return _session(transaction, row, idle)
+    return _token(transaction, transaction.first(_ALL_TOKENS.where(token.c.id == credential_id)))
+
+
+def _session(transaction: Transaction, row: AnyRow | None, idle: timedelta) -> Credential | None:
     if row is None or row.state != "active":
         return None
     if row.expires_at <= transaction.now or row.last_seen_at + idle <= transaction.now:
@@ -207,7 +226,11 @@ def _find_session(transaction: Transaction, secret_hash: str, idle: timedelta) -
 
 def _find_token(transaction: Transaction, token_id: str, secret_hash: str) -> Credential | None:
     row = transaction.first(_TOKENS, {"secret_hash": secret_hash})
-    if row is None or row.id != token_id or row.state != "active":
+    return _token(transaction, row) if row is not None and row.id == token_id else None
+
+
+def _token(transaction: Transaction, row: AnyRow | None) -> Credential | None:
+    if row is None or row.state != "active":
         return None
     if row.expires_at is not None and row.expires_at <= transaction.now:
         return None
@@ -233,7 +256,7 @@ def expiry_of_token(transaction: Transaction, token_id: str) -> datetime | None:
     return at
 
 
-_SESSIONS: Select[*tuple[Any, ...]] = (
+_ALL_SESSIONS: Select[*tuple[Any, ...]] = (
     select(
         session.c.id,
         session.c.user_id,
@@ -246,18 +269,15 @@ _SESSIONS: Select[*tuple[Any, ...]] = (
     )
     .join(user, user.c.id == session.c.user_id)
     .outerjoin(password, password.c.user_id == session.c.user_id)
-    .where(session.c.secret_hash == bindparam("secret_hash"))
 )
-_TOKENS: Select[*tuple[Any, ...]] = (
-    select(
-        token.c.id,
-        token.c.user_id,
-        token.c.expires_at,
-        token.c.scopes,
-        token.c.local,
-        user.c.name,
-        user.c.state,
-    )
-    .join(user, user.c.id == token.c.user_id)
-    .where(token.c.secret_hash == bindparam("secret_hash"))
-)
+_SESSIONS = _ALL_SESSIONS.where(session.c.secret_hash == bindparam("secret_hash"))
+_ALL_TOKENS: Select[*tuple[Any, ...]] = select(
+    token.c.id,
+    token.c.user_id,
+    token.c.expires_at,
+    token.c.scopes,
+    token.c.local,
+    user.c.name,
+    user.c.state,
+).join(user, user.c.id == token.c.user_id)
+_TOKENS = _ALL_TOKENS.where(token.c.secret_hash == bindparam("secret_hash"))

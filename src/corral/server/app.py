@@ -19,6 +19,10 @@ from corral.api import metrics
 from corral.api.callers import ApiContext
 from corral.api.parts import part, provide
 from corral.api.problems import install_problem_handlers
+from corral.apps.context import AppContext
+from corral.apps.desk import Desk
+from corral.apps.routes import router as apps_router
+from corral.apps.tickets import forget_expired
 from corral.audit.context import AuditContext
 from corral.audit.routes import router as audit_router
 from corral.control.chores import chores_loop, flush_loop
@@ -33,6 +37,7 @@ from corral.control.zone_metrics import Counted
 from corral.control.zone_mover import ZoneMover
 from corral.events.feed import EventFeed
 from corral.events.routes import router as events_router
+from corral.gateway.names import AppNames
 from corral.history.routes import router as history_router
 from corral.hosts.content import RemoteContent
 from corral.hosts.credentials import HostCredentials
@@ -68,7 +73,7 @@ from corral.queues.context import QueueContext
 from corral.queues.deletion_hooks import QueuesOfPeople, QuotasOfPools
 from corral.queues.organisation_hooks import QueueOrganisationHooks
 from corral.queues.routes import router as queues_router
-from corral.server.console_files import CONTENT_SECURITY_POLICY, install_console
+from corral.server.console_files import content_security_policy, install_console
 from corral.server.front import Front
 from corral.server.health import router as health_router
 from corral.server.kinds import KINDS
@@ -210,6 +215,14 @@ def create_app(parts: Parts) -> FastAPI:
         zones,
         links,
         content,
+        AppContext(None if settings.apps_names is None else AppNames(*settings.apps_names)),
+        Desk(
+            database,
+            settings.home,
+            parts.keyring.derive("app grants"),
+            find_caller=access.by_credential,
+            reach=zones.reach,
+        ),
         HostService(host.name, credentials, zones.engine_here, files.path),
         Counted(),
         loops,
@@ -271,7 +284,14 @@ def _chores(parts: Parts, inputs: Inputs, context: KindContext, owned: Owned) ->
         owned=owned,
     )
     of_kinds = _hooks(parts, lambda kind: kind.chores(context))
-    return [forget_unused, forget_withdrawn, inputs.secrets.renew, *of_kinds, *keeping.chores()]
+    return [
+        forget_unused,
+        forget_withdrawn,
+        forget_expired,
+        inputs.secrets.renew,
+        *of_kinds,
+        *keeping.chores(),
+    ]
 
 
 def _zone_moves(parts: Parts, zones: ZoneRegistry, kinds: Mapping[str, OpenKind]) -> list[Loop]:
@@ -307,6 +327,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await stack.enter_async_context(part(app, EventFeed).running())
         await stack.enter_async_context(running(part(app, Loops).all))
         await stack.enter_async_context(part(app, ZoneRegistry).running())
+        if part(app, AppContext).names is not None:
+            await stack.enter_async_context(part(app, Desk).open())
         yield
 
 
@@ -338,6 +360,7 @@ def _routes(kinds: tuple[Kind, ...]) -> list[BaseRoute]:
         hosts_router,
         zones_router,
         queues_router,
+        apps_router,  # before what takes any action of a workload
         workloads_router,
         output_router,
         *(router for kind in kinds for router in kind.routers),
@@ -394,8 +417,9 @@ def _origins(settings: Settings) -> set[str]:
 
 
 def _security_headers(settings: Settings) -> list[tuple[bytes, bytes]]:
+    apps = None if settings.apps_names is None else AppNames(*settings.apps_names).pattern
     headers = {
-        "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+        "Content-Security-Policy": content_security_policy(apps),
         "X-Content-Type-Options": "nosniff",
         "X-Frame-Options": "DENY",
         "Referrer-Policy": "no-referrer",

@@ -45,11 +45,13 @@ def say_ready(handed_over: dict[str, Any], report: dict[str, Any]) -> None:
         lines.append(_row("Database", str(report["database"])))
     lines += [_row(label, text) for label, text in _machine_rows(report.get("machine") or {})]
     if handed_over.get("is_loopback") and not str(handed_over["public_url"]).startswith("https:"):
-        port = handed_over["port"]
+        ports = [handed_over["port"], *([handed_over["apps"]["port"]] if handed_over["apps"] else [])]
+        tunnels = " ".join(f"-L {port}:127.0.0.1:{port}" for port in ports)
         lines += [
             "",
             _dim("From another machine, through an SSH tunnel:"),
-            _dim(f"  ssh -L {port}:127.0.0.1:{port} <user>@<this machine>   then open {console} there"),
+            _dim(f"  ssh {tunnels} <user>@<this machine>"),
+            _dim(f"  then open {console} there"),
         ]
     lines += ["", _dim("Ctrl-C stops Corral. Work goes on."), ""]
     _out("\n".join(lines))

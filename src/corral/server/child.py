@@ -41,17 +41,17 @@ from corral.identity.bootstrap import (
 )
 from corral.identity.login import new_login_link
 from corral.identity.passwords import Passwords
+from corral.net.connections import Acceptor, Connection, ConnectionSlots, Limits
+from corral.net.limits import open_files
+from corral.net.tls import TlsError, server_context
 from corral.queues.service import ensure_organisation_queues
 from corral.server.app import Parts, ThisHost, create_app, trusted_proxies
-from corral.server.connections import Acceptor, Connection, ConnectionSlots, Limits
 from corral.server.handover import take_over
-from corral.server.limits import open_files
 from corral.server.logs import set_up_logs
 from corral.server.machine_zone import MachineZone
 from corral.server.private_files import write_private
 from corral.server.protocol import Http
 from corral.server.settings import Settings
-from corral.server.tls import TlsError, server_context
 from corral.store.archive import BackupError
 from corral.store.database import Database, Transaction
 from corral.store.fingerprint import match_fingerprint, read_fingerprint

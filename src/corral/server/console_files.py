@@ -17,10 +17,16 @@ from corral.core.refusals import NotFound
 FOLDER = Path(__file__).parent / "console"
 NOT_BUILT = "The console is not built. Build it with `make console`, then load this page again.\n"
 # Ant Design writes its styles at run time, hence unsafe-inline there, and only there.
-CONTENT_SECURITY_POLICY = (
+_CONTENT_SECURITY_POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-    "connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    "connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'{apps}; frame-ancestors 'none'"
 )
+
+
+def content_security_policy(apps: str | None) -> str:
+    """What pages of the console may do. `apps` are the host names of apps: tickets are posted there."""
+    return _CONTENT_SECURITY_POLICY.format(apps="" if apps is None else f" {apps}")
+
 
 _READING = frozenset({"GET", "HEAD"})
 _METHODS = _READING | {"POST", "PUT", "PATCH", "DELETE", "OPTIONS"}

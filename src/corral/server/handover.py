@@ -7,6 +7,7 @@ be in neither.
 import json
 import os
 import tempfile
+from typing import Any
 
 from corral.server.settings import Settings
 
@@ -30,6 +31,7 @@ def hand_over(settings: Settings, command: str = "corral") -> int:
         "is_loopback": settings.is_loopback,
         "database": settings.database_kind,
         "certificate": str(settings.tls_certificate) if settings.tls_certificate else None,
+        "apps": _apps(settings),
     }
     with tempfile.TemporaryFile() as file:
         file.write(json.dumps(payload).encode())
@@ -37,6 +39,26 @@ def hand_over(settings: Settings, command: str = "corral") -> int:
         descriptor = os.dup(file.fileno())
     os.set_inheritable(descriptor, True)
     return descriptor
+
+
+def _apps(settings: Settings) -> dict[str, Any] | None:
+    """What the gateway has to know; None where there are no apps."""
+    if settings.apps_names is None:
+        return None
+    scheme, domain = settings.apps_names
+    return {
+        "port": settings.apps_port,
+        "scheme": scheme,
+        "domain": domain,
+        "certificate": str(settings.tls_certificate) if settings.tls_certificate else None,
+        "key": str(settings.tls_key) if settings.tls_key else None,
+        "limits": {
+            "connections": settings.connections,
+            "per_address": settings.connections_per_address,
+            "header_seconds": settings.header_seconds,
+            "stalled_seconds": settings.stalled_seconds,
+        },
+    }
 
 
 def take_over(descriptor: int) -> Settings:

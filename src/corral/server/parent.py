@@ -6,8 +6,8 @@ heavy stays in memory. It knows nothing about what its children do.
     python -I -m corral.server.parent --settings-fd N
 
 What a child is given
-    argv    python -I -m corral.server.child <name> --settings-fd A --ready-fd B --life-fd C --listen-fd D
-            (<name> is `api`; the numbers are inherited descriptors)
+    argv    python -I -m <module> <name> --settings-fd A --ready-fd B --life-fd C --listen-fd D
+            (<name> is `api` or `gateway`; the numbers are inherited descriptors)
     A       the checked settings: `corral.server.handover.take_over(A)` returns them as `Settings`
     B       write end of a pipe: one JSON object per line, then close it. Any number of
                 {"progress": "Upgrading the database"}          shown on the terminal while starting; with
@@ -38,6 +38,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,15 +46,18 @@ from typing import Any
 
 from corral import __version__
 from corral.engines.local.records.locks import holder
+from corral.net.limits import limit_processes
 from corral.server import banner
-from corral.server.limits import limit_processes
 from corral.server.lock import HomeInUseError, lock_home
 from corral.server.ports import PortError, listen
 
 __all__ = ["main"]
 
-CHILDREN = ("api",)
-CHILD_COMMAND = (sys.executable, "-I", "-m", "corral.server.child")
+API, GATEWAY = "api", "gateway"
+CHILD_COMMANDS = {
+    API: (sys.executable, "-I", "-m", "corral.server.child"),
+    GATEWAY: (sys.executable, "-I", "-m", "corral.gateway.child"),
+}
 START_SECONDS = 120.0
 STOP_SECONDS = 10.0
 LOCK_WAIT_SECONDS = STOP_SECONDS + 2.0
@@ -95,14 +99,14 @@ class Parent:
     """Watches pipes and signals in one loop without threads; every wait has a deadline or an event."""
 
     def __init__(
-        self, handed_over: dict[str, Any], settings_fd: int, listener: socket.socket, lock: int
+        self, handed_over: dict[str, Any], settings_fd: int, listeners: dict[str, socket.socket], lock: int
     ) -> None:
         self.handed_over = handed_over
         self.home = Path(handed_over["home"])
         self.settings_fd = settings_fd
-        self.listener = listener
+        self.listeners = listeners
         self.lock = lock
-        self.children = [Child(name, start_at=0.0) for name in CHILDREN]
+        self.children = [Child(name, start_at=0.0) for name in listeners]
         self.selector = selectors.DefaultSelector()
         self.stops_asked = 0
         self.is_announced = False
@@ -185,6 +189,7 @@ class Parent:
         child.was_ever_ready = True
         if all(each.was_ever_ready for each in self.children) and not self.is_announced:
             self.is_announced = True
+            report = self.children[0].report
             try:
                 self._write_endpoints(report)
             except OSError as error:
@@ -232,8 +237,9 @@ class Parent:
         child.reports, ready = os.pipe()
         os.set_blocking(child.reports, False)
         life, child.life = os.pipe()
-        given = {"settings": self.settings_fd, "ready": ready, "life": life, "listen": self.listener.fileno()}
-        command = [*CHILD_COMMAND, child.name]
+        listener = self.listeners[child.name]
+        given = {"settings": self.settings_fd, "ready": ready, "life": life, "listen": listener.fileno()}
+        command = [*CHILD_COMMANDS[child.name], child.name]
         for name, descriptor in given.items():
             command += [f"--{name}-fd", str(descriptor)]
         child.unread, child.report, child.start_at, child.last_progress = b"", {}, None, ""
@@ -279,7 +285,8 @@ class Parent:
 
     def _stop_all(self) -> bool:
         """Ends all children, last started first; False if one had to be killed."""
-        self.listener.close()
+        for listener in self.listeners.values():
+            listener.close()
         running = [child.process for child in reversed(self.children) if child.process is not None]
         asked = self.stops_asked
         deadline = time.monotonic() + STOP_SECONDS
@@ -295,10 +302,15 @@ class Parent:
             self._wait(deadline)
         return True
 
+    def _apps_url(self) -> str | None:
+        apps = self.handed_over["apps"]
+        return None if apps is None else f"{apps['scheme']}://*.{apps['domain']}"
+
     def _write_endpoints(self, report: dict[str, Any]) -> None:
         endpoints = {
             "console": report["console"],
             "api": f"{self.handed_over['local_url']}/api/v1",
+            "apps": self._apps_url(),
             "pid": os.getpid(),
             "version": __version__,
         }
@@ -340,13 +352,29 @@ def _read_settings(arguments: list[str]) -> tuple[dict[str, Any], int]:
     return handed_over, descriptor
 
 
+def _keep_apps_port(handed_over: dict[str, Any], descriptor: int, port: int) -> None:
+    """Tells the children which port was taken, if any would do."""
+    apps = handed_over["apps"]
+    if apps["port"] == port:
+        return
+    apps["domain"] = f"{apps['domain'].rpartition(':')[0]}:{port}"
+    apps["port"] = handed_over["settings"]["apps_port"] = port
+    with tempfile.TemporaryFile() as file:
+        file.write(json.dumps(handed_over).encode())
+        file.flush()
+        os.dup2(file.fileno(), descriptor, inheritable=True)
+
+
 def main(arguments: list[str]) -> int:
     limit_processes()
     handed_over, settings_fd = _read_settings(arguments)
     home = Path(handed_over["home"])
     try:
         lock = lock_home(home, LOCK_WAIT_SECONDS)
-        listener = listen(handed_over["host"], handed_over["port"])
+        listeners = {API: listen(handed_over["host"], handed_over["port"])}
+        if handed_over["apps"] is not None:
+            listeners[GATEWAY] = listen(handed_over["host"], handed_over["apps"]["port"], "--apps-port")
+            _keep_apps_port(handed_over, settings_fd, listeners[GATEWAY].getsockname()[1])
     except HomeInUseError as error:
         pid = error.pid or _running_pid(home)
         who = f"process {pid}" if pid else "another process"
@@ -357,7 +385,7 @@ def main(arguments: list[str]) -> int:
     except PortError as error:
         banner.say_error(str(error), error.remedy)
         return 1
-    return Parent(handed_over, settings_fd, listener, lock).run()
+    return Parent(handed_over, settings_fd, listeners, lock).run()
 
 
 if __name__ == "__main__":

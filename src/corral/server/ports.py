@@ -19,7 +19,7 @@ class PortError(Exception):
         self.remedy = remedy
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, option: str = "--port") -> socket.socket:
     """Opens the listening socket. A restarted child inherits it, so that no caller is turned away."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -32,20 +32,20 @@ def listen(host: str, port: int) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
-        raise _explain(error, host, port) from None
+        raise _explain(error, host, port, option) from None
     return listener
 
 
-def _explain(error: OSError, host: str, port: int) -> PortError:
+def _explain(error: OSError, host: str, port: int, option: str) -> PortError:
     if error.errno == errno.EADDRINUSE:
-        other_port = port + 1 if port < 65535 else port - 1
-        remedy = f"Stop it, or choose another port: corral up --port {other_port}"
+        other_port = port + 2 if port < 65534 else port - 2
+        remedy = f"Stop it, or choose another port: corral up {option} {other_port}"
         return PortError(f"Port {port} is in use by {_first_listener(port)}.", remedy)
     if error.errno == errno.EACCES:
-        return PortError(f"This user may not open port {port}.", "Choose a port above 1023 with --port.")
+        return PortError(f"This user may not open port {port}.", f"Choose a port above 1023 with {option}.")
     if error.errno == errno.EADDRNOTAVAIL:
         return PortError(f"{host} is no address of this machine.", "Choose one of its addresses with --host.")
-    return PortError(f"{host} port {port} cannot be opened: {error.strerror}.", "Check --host and --port.")
+    return PortError(f"{host} port {port} cannot be opened: {error.strerror}.", f"Check --host and {option}.")
 
 
 def _first_listener(port: int) -> str:

@@ -15,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from corral.api.standing import DROP
-from corral.server.connections import Connection
+from corral.net.connections import Connection, Writing
 
 MOST_HEADER_BYTES = 64 * 1024
 # What is given to the parser at once; a header is at most this much longer than it may be.
@@ -24,29 +24,6 @@ _MOST_FRAMES = 4096
 _DEAF_SECONDS = 2.0
 # A body may take this long for every byte of it, beside the time in which nothing may come.
 _SECONDS_PER_BYTE = 1 / 1024
-
-
-class Writing:
-    """Tells when a client has read nothing for too long of what waits for it."""
-
-    def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
-        self._transport = transport
-        self._seconds = seconds
-        self._left = 0
-        self._since: float | None = None
-
-    def goes_on(self) -> None:
-        """The client has read again."""
-        self._since = None
-
-    def is_stalled(self, now: float) -> bool:
-        left = self._transport.get_write_buffer_size()
-        if left == 0:
-            self._since = None
-        elif self._since is None or left < self._left:
-            self._since = now
-        self._left = left
-        return self._since is not None and now - self._since >= self._seconds
 
 
 class Reading(FlowControl):

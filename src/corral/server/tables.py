@@ -1,6 +1,7 @@
 """Every table of Corral in one metadata, for migrations and the check that both agree."""
 
 import corral.api.tables
+import corral.apps.tables
 import corral.audit.tables
 import corral.control.tables
 import corral.engines.simulated_zone.tables

@@ -70,6 +70,10 @@ class Keyring:
         expected = (hmac.digest(_derive(key, purpose), message, "sha256").hex() for key in self._keys)
         return any(hmac.compare_digest(one.encode(), signature.encode()) for one in expected)
 
+    def derive(self, purpose: str) -> bytes:
+        """A key for one purpose, the same on every host of this Corral."""
+        return _derive(self._keys[0], purpose)
+
     def encrypt(self, plain: str, purpose: str) -> str:
         nonce = secrets.token_bytes(_NONCE_BYTES)
         sealed = AESGCM(_derive(self._keys[0], purpose)).encrypt(nonce, plain.encode(), purpose.encode())

@@ -13,6 +13,7 @@ export interface PageEntry {
     | 'launchTraining'
     | 'allWorkloads'
     | 'workload'
+    | 'openApp'
     | 'runtimes'
     | 'secrets'
     | 'queues'
@@ -40,6 +41,7 @@ export const pages: readonly PageEntry[] = [
   ...kinds.flatMap((kind) => kind.pages),
   { key: 'allWorkloads', path: '/workloads', group: 'work', load: () => import('./work/list/AllWorkloadsPage') },
   { key: 'workload', path: '/workloads/$workloadId', load: () => import('./work/one/WorkloadPage') },
+  { key: 'openApp', path: '/open/$workloadId', load: () => import('./work/OpenAppPage') },
   {
     key: 'runtimes',
     path: '/runtimes',

@@ -42,6 +42,23 @@ class Network(Group):
     port: WholeNumber = setting(
         8710, "The port of console and API.", "a whole number from 1 to 65535", ge=1, le=65535
     )
+    apps_port: WholeNumber = setting(
+        8711,
+        "The port of apps: what workloads serve to browsers, each on a host name of its own. 0: any that is "
+        "free.",
+        "a whole number from 0 to 65535",
+        ge=0,
+        le=65535,
+    )
+    apps_domain: str = setting(
+        "",
+        "The domain below which apps have their host names, such as apps.example.org: its DNS entry and its "
+        "certificate are a wildcard (*.apps.example.org). It should share no more with the console than the "
+        "top-level domain. Empty: localhost where Corral is reached without TLS, and no apps where it is "
+        "reached with TLS.",
+        "empty, or a domain name without port",
+        max_length=200,
+    )
     tls_certificate: OptionalPath = setting(
         None,
         "Certificate chain (PEM), when Corral serves HTTPS itself. Needs tls_key. Both are read at start: "
@@ -161,6 +178,13 @@ class Network(Group):
             raise PydanticCustomError("proxy", "without TLS others could read code and shells on the way")
         return f"{parts.scheme}://{parts.netloc.lower()}"
 
+    @field_validator("apps_domain")
+    @classmethod
+    def _plain_domain(cls, domain: str) -> str:
+        if domain and not HOST_NAME.fullmatch(domain):
+            raise PydanticCustomError("host", "it is no domain name")
+        return domain.lower()
+
     @field_validator("trusted_proxies")
     @classmethod
     def _networks(cls, networks: tuple[str, ...]) -> tuple[str, ...]:
@@ -189,6 +213,8 @@ class Network(Group):
             raise conflict("tls_certificate", "tls_key is set, and a key needs its certificate")
         if not self.is_loopback and not self.is_tls:
             raise conflict("host", _PUBLIC_WITHOUT_TLS.format(port=self.port))
+        if self.apps_port and self.apps_port == self.port:
+            raise conflict("apps_port", "console and apps need a port each")
         if self.serves_tls and self._is_wildcard and not (self.host_names or self.behind_proxy):
             raise conflict("host_names", "Corral listens on all interfaces and cannot know its name")
         return self
@@ -225,6 +251,16 @@ class Network(Group):
             port = "" if self.port == 443 else f":{self.port}"
             return f"https://{in_url(self.host_names[0] if self.host_names else self.host)}{port}"
         return f"http://{in_url(self.host)}:{self.port}"
+
+    @property
+    def apps_names(self) -> tuple[str, str] | None:
+        """Scheme and domain, with its port, of the host names of apps; None where there are none."""
+        if not self.is_tls:
+            return "http", f"{self.apps_domain or 'localhost'}:{self.apps_port}"
+        if not self.apps_domain:
+            return None
+        port = "" if self.behind_proxy or self.apps_port == 443 else f":{self.apps_port}"
+        return "https", f"{self.apps_domain}{port}"
 
     @property
     def local_url(self) -> str:

@@ -58,6 +58,29 @@ class Watched(Protocol):
         """Ends it at once: its place is needed."""
 
 
+class Writing:
+    """Tells when a client has read nothing for too long of what waits for it."""
+
+    def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
+        self._transport = transport
+        self._seconds = seconds
+        self._left = 0
+        self._since: float | None = None
+
+    def goes_on(self) -> None:
+        """The client has read again."""
+        self._since = None
+
+    def is_stalled(self, now: float) -> bool:
+        left = self._transport.get_write_buffer_size()
+        if left == 0:
+            self._since = None
+        elif self._since is None or left < self._left:
+            self._since = now
+        self._left = left
+        return self._since is not None and now - self._since >= self._seconds
+
+
 class Connection:
     """One that was accepted. `speaker` is its protocol, once it has one."""
 
