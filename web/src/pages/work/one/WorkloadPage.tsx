@@ -23,6 +23,7 @@ import { OverviewTab } from './OverviewTab';
 import { ReplicasTab } from './ReplicasTab';
 import { Troubles } from './Troubles';
 import { WhatHappened } from './WhatHappened';
+import { OpenApp } from './OpenApp';
 import { WorkloadActions } from './WorkloadActions';
 import { WorkloadAnswer } from './WorkloadAnswer';
 import { WorkloadFacts } from './WorkloadFacts';
@@ -65,6 +66,7 @@ function Known({ work, crumbs }: { work: WorkloadDetail; crumbs: { title: string
       chip={<Chip work={work} />}
       actions={
         <>
+          <OpenApp work={work} />
           <WorkloadActions work={work} />
           {/* Last: the end of the header is where Launch was a moment ago, and a second click must not find Stop there. */}
           <AsCommand cli={`corral describe ${work.id}`} api={`GET /api/v1/workloads/${work.id}`} />
