@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 T = TypeVar("T")
 
 # Known without importing Alembic, so that a start with nothing to do does not pay for it. A test compares.
-HEAD = "0026"
+HEAD = "0027"
 MIGRATIONS = Path(__file__).parent / "migrations"
 _UPGRADE_LOCK = 0x636F7272616C  # any number that nobody else uses in this database
 
