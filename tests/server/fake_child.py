@@ -12,6 +12,16 @@ import signal
 import socket
 import sys
 from pathlib import Path
+from typing import NoReturn
+
+
+def stay_ready(ready: int, life: int) -> NoReturn:
+    """The gateway: none of what these tests do is done to it."""
+    os.write(ready, b'{"ready": true}\n')
+    os.close(ready)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    os.read(life, 1)
+    sys.exit(0)
 
 
 def main() -> None:
@@ -20,6 +30,8 @@ def main() -> None:
     for each in ("settings", "ready", "life", "listen"):
         parser.add_argument(f"--{each}-fd", type=int, required=True)
     given = parser.parse_args()
+    if given.name == "gateway":
+        stay_ready(given.ready_fd, given.life_fd)
     settings = json.loads(os.pread(given.settings_fd, 1 << 20, 0))
     home = Path(settings["home"])
     with (home / "starts").open("a") as file:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -123,9 +124,11 @@ def test_when_ready_it_names_the_addresses_and_shows_how_to_get_in(start: Start)
     assert endpoints == {
         "console": f"http://127.0.0.1:{port}",
         "api": f"http://127.0.0.1:{port}/api/v1",
+        "apps": endpoints["apps"],
         "pid": run.process.pid,
         "version": endpoints["version"],
     }
+    assert re.fullmatch(r"http://\*\.localhost:[1-9][0-9]+", endpoints["apps"])
     assert (run.home / "endpoints.json").stat().st_mode & 0o077 == 0
     output = run.output()
     for shown in (
