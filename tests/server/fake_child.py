@@ -11,12 +11,15 @@ import os
 import signal
 import socket
 import sys
+import time
 from pathlib import Path
 from typing import NoReturn
 
 
-def stay_ready(ready: int, life: int) -> NoReturn:
-    """The gateway: none of what these tests do is done to it."""
+def stay_ready(ready: int, life: int, starts: Path) -> NoReturn:
+    """The gateway: none of what these tests do is done to it. LATE: it is ready after so many starts."""
+    while len(starts.read_text().splitlines() if starts.exists() else "") < int(os.environ.get("LATE", "0")):
+        time.sleep(0.01)
     os.write(ready, b'{"ready": true}\n')
     os.close(ready)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -30,10 +33,10 @@ def main() -> None:
     for each in ("settings", "ready", "life", "listen"):
         parser.add_argument(f"--{each}-fd", type=int, required=True)
     given = parser.parse_args()
-    if given.name == "gateway":
-        stay_ready(given.ready_fd, given.life_fd)
     settings = json.loads(os.pread(given.settings_fd, 1 << 20, 0))
     home = Path(settings["home"])
+    if given.name == "gateway":
+        stay_ready(given.ready_fd, given.life_fd, home / "starts")
     with (home / "starts").open("a") as file:
         file.write(f"{os.getpid()}\n")
     starts = len((home / "starts").read_text().splitlines())

@@ -213,6 +213,16 @@ def test_a_child_that_falls_is_started_again_on_the_same_port(start: Start) -> N
     run.until(lambda: "The api process runs again." in run.output())
 
 
+def test_it_is_ready_when_both_children_are(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LATE", "3")
+    run = start("fall,fall,ready")
+
+    run.until_ready()
+
+    assert len(run.child_pids()) == 3
+    assert run.output().count("Corral is ready.") == 1
+
+
 def test_a_child_that_never_gets_up_again_is_given_up(start: Start) -> None:
     run = start("fall,crash")
 

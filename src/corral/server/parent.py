@@ -187,7 +187,7 @@ class Parent:
         if child.was_ever_ready:
             banner.say_recovered(f"The {child.name} process runs again.")
         child.was_ever_ready = True
-        if all(each.was_ever_ready for each in self.children) and not self.is_announced:
+        if all(each.report.get("ready") for each in self.children) and not self.is_announced:
             self.is_announced = True
             report = self.children[0].report
             try:
