@@ -1,15 +1,16 @@
-import { useParams, useSearch } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { body, client } from '../../api/client';
 import { Page } from '../../components/Page';
 import { ErrorState, SkeletonAnswer } from '../../components/States';
+import { useUrlState } from '../../shell/url-state';
 
 /** Leads into an app: gets a ticket and posts it to the app's own host name, which gives its cookie for it. */
 export default function OpenAppPage() {
   const { t } = useTranslation();
-  const { workloadId } = useParams({ strict: false }) as { workloadId: string };
-  const { port, path } = useSearch({ strict: false }) as { port?: string; path?: string };
+  const { workloadId = '' }: { workloadId?: string } = useParams({ strict: false });
+  const [{ port, path }] = useUrlState();
   const [error, setError] = useState<unknown>(null);
   const [round, setRound] = useState(0);
 
