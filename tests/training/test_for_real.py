@@ -117,7 +117,7 @@ async def build(local: LocalPlace, given: Path, requirement: str) -> str:
     archive = given.with_suffix(".tar")
     with archive.open("wb") as file:
         pack(given, file)
-    document = stored(RuntimeSpec.of("demo", 1, [requirement], None))
+    document = stored(RuntimeSpec.of("demo", 1, [requirement], None, None))
     row = SimpleNamespace(id="build", name="runtime demo:1", user_id="someone", stored=document)
     context = SimpleNamespace(package_index="")
     task = builds.tasks(context, None, row, [SimpleNamespace(number=0)])[0]  # type: ignore[arg-type, list-item]
