@@ -8,9 +8,9 @@ from corral.gateway.heads import Header
 
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:34rem;padding:0 1.5rem;color:#1f2328;"
-    "background:#fff}h1{font-size:1.25rem}a,button{color:#2f6f4f}button{font:inherit;padding:.4rem 1rem;"
+    "background:#fff}h1{font-size:1.25rem}a,button{color:#0b6a75}button{font:inherit;padding:.4rem 1rem;"
     "border:1px solid;border-radius:6px;background:none;cursor:pointer}p.more{color:#656d76}"
-    "@media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}a,button{color:#7fc8a0}}"
+    "@media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}a,button{color:#5bb8c4}}"
 )
 _POLICY = b"default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'"
 _REFRESH_SECONDS = 2

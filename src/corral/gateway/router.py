@@ -240,7 +240,7 @@ class Router:
         return page(
             HTTPStatus.UNAUTHORIZED,
             "Open this app from the console",
-            "You are not signed in to this app, or no longer.",
+            "You have not entered it yet, or your session has ended.",
             link=(f"{self._console}/open/{name.workload_id}?path={path}{port}", "Open it"),
         )
 
