@@ -8,6 +8,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from sqlalchemy import insert
 
+from corral.api.parts import provide
+from corral.apps.context import AppContext
+from corral.gateway.names import AppNames
 from corral.hosts.tables import host
 from tests.apps import PREFIX, ApiClient
 from tests.campus import PASSWORD, Campus, made
@@ -196,6 +199,9 @@ async def test_every_change_is_in_the_audit_log(campus: Campus) -> None:
     resources = {"cpu_milli": 1000, "memory_mib": 1024}
     work = {"name": "fit", "command": ["true"], "resources": resources, "organisation_id": root}
     workload = (await do("workload.create", "POST", "/training", work))["id"]
+    provide(campus.app, AppContext(AppNames("https", "apps.test")))
+    tickets = "/workloads/{workload_id}/tickets"
+    await do("workload.open", "POST", tickets, {"port": 8000}, workload_id=workload)
     await do("workload.stop", "POST", "/workloads/actions", {"action": "stop", "ids": [workload]})
     act = "/workloads/{workload_id}/{action}"
     await do("workload.resume", "POST", act, workload_id=workload, action="resume")

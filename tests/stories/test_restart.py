@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.live import running_corral
-from tests.stories.people import administrator
+from tests.stories.people import administrator, wait_for
 
 COUNTS = """
 import pathlib, time
@@ -20,6 +20,7 @@ def test_work_outlives_corral_and_is_found_again(tmp_path: Path) -> None:
         admin = administrator(corral)
         work = admin.submit("counts", ["python3", "-c", COUNTS], gpus=1)
         admin.wait(work, "running")
+        wait_for(lambda: admin.output(work, 1), lambda output: "\n2\n" in output)
         assert corral.stop() == 0
         assert "1 workload goes on without it and will be found again." in corral.log.read_text()
         (corral.home / "work" / "workspaces" / work / "enough").touch()

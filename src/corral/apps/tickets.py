@@ -7,6 +7,7 @@ from sqlalchemy import delete, select
 from corral.api.callers import Caller
 from corral.apps.admission import port_of, require_entry
 from corral.apps.tables import app_ticket
+from corral.audit.record import Subject, record
 from corral.gateway.broker import NotAdmittedError
 from corral.gateway.names import AppName
 from corral.identity.credentials import hash_secret, new_secret
@@ -17,7 +18,9 @@ LIFETIME = timedelta(seconds=60)
 
 def issue(transaction: Transaction, caller: Caller, workload_id: str, port: int | None) -> str:
     """The secret of a new ticket; refuses whoever may not enter."""
-    port_of(require_entry(transaction, caller, workload_id), port)
+    found = require_entry(transaction, caller, workload_id)
+    subject = Subject("workload", found.row.id, found.row.name, found.path)
+    record(transaction, caller, "workload.open", subject, after={"port": port_of(found, port)})
     secret = new_secret()
     transaction.run(
         app_ticket.insert().values(

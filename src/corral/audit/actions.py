@@ -55,6 +55,7 @@ ACTIONS: dict[str, str] = {
     "workload.create": "Submitted work",
     "workload.delete": "Deleted work that had ended",
     "workload.execute": "Ran a command inside running work",
+    "workload.open": "Opened a port of running work in a browser",
     "workload.resume": "Resumed work",
     "workload.stop": "Stopped work",
     "workload.suspend": "Suspended work",

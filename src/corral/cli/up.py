@@ -28,6 +28,8 @@ def up(
     home: Annotated[str | None, _flag("Data directory.", "DIRECTORY")] = None,
     host: Annotated[str | None, _flag("Address to listen on (127.0.0.1).", "ADDRESS")] = None,
     port: Annotated[str | None, _flag("Port of console and API (8710).", "NUMBER")] = None,
+    apps_port: Annotated[str | None, _flag("Port of apps (8711; 0: any free one).", "NUMBER")] = None,
+    apps_domain: Annotated[str | None, _flag("Domain below which apps have names.", "NAME")] = None,
     config: Annotated[Path | None, _flag("Settings file instead of corral.toml in home.", "FILE")] = None,
     database_url: Annotated[str | None, _flag("PostgreSQL or SQLite; empty: SQLite in home.", "URL")] = None,
     tls_certificate: Annotated[str | None, _flag("Certificate chain, to serve HTTPS.", "FILE")] = None,
