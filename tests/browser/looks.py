@@ -35,6 +35,11 @@ _OUTSIDE = """
 """
 
 
+# What moves for ever, such as a spinner, is not waited for.
+_MOVED = """() => Promise.allSettled(document.getAnimations()
+    .filter(one => one.effect?.getComputedTiming().endTime !== Infinity).map(one => one.finished))"""
+
+
 @cache
 def _untranslated() -> re.Pattern[str]:
     spaces = "|".join(json.loads((_CATALOGUES / "en.json").read_text(encoding="utf-8")))
@@ -66,5 +71,7 @@ def assert_translated(page: Page) -> None:
 
 
 def assert_fits_the_screen(page: Page) -> None:
+    # A panel that still slides in is outside, and belongs there.
+    page.evaluate(_MOVED)
     outside: list[str] = page.evaluate(_OUTSIDE)
     assert not outside, f"{page.url} is wider than the screen:\n" + "\n".join(outside[:10])

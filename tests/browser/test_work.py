@@ -158,7 +158,7 @@ def test_malformed_id_in_an_address_is_not_found(admin_page: Page, watch: Any) -
         admin_page.goto(path)
         expect(admin_page.get_by_role("heading", level=1)).to_have_text("Not found")
     admin_page.goto("/people?person=nonsense")
-    expect(admin_page.get_by_role("alert")).to_contain_text("It does not exist")
+    expect(admin_page.get_by_role("alert")).to_contain_text("Person cannot be shown: Not found")
 
 
 def test_reason_and_way_to_its_explanation_are_readable_on_a_small_laptop(
