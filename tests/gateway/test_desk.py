@@ -100,6 +100,18 @@ async def test_another_app_or_port_is_not_what_the_ticket_says(ground: Ground, b
     assert (await broker.redeem(given, AppName(first))).workload_id == first
 
 
+async def test_guessing_tickets_takes_no_turn_at_writing(
+    ground: Ground, broker: RemoteBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(*_: object) -> None:
+        raise AssertionError("a wrong ticket was written about")
+
+    monkeypatch.setattr(ground.campus.database, "write", write)
+    for guess in ("", "guess", "x" * 8000):
+        with pytest.raises(NotAdmittedError):
+            await broker.redeem(guess, AppName("w" + "0" * 22))
+
+
 async def test_only_the_owner_gets_a_ticket(ground: Ground, broker: RemoteBroker) -> None:
     work = await submit(ground.campus.admin)
     await ground.campus.person("mallory")

@@ -1,7 +1,10 @@
 """What attackers send through the gateway, or make a browser send, and what a hostile workload answers."""
 
+import asyncio
+
 import pytest
 
+from corral.net.connections import Limits
 from tests.gateway.street import CONSOLE, OTHER, says, street
 
 SMUGGLED = "GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -194,3 +197,26 @@ async def test_more_than_was_announced_does_not_become_the_next_answer() -> None
         for _ in range(3):
             got = await at.send(at.head())
             assert b"planted" not in got
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"POST /.corral/enter HTTP/1.1\r\nHost: {host}\r\nContent-Length: 100\r\n\r\nticket=",
+        b"GET / HTTP/1.1\r\nHost: {host}\r\nX: half a header",
+    ],
+)
+async def test_whoever_does_not_go_on_is_dropped(sent: bytes) -> None:
+    limits = Limits(header_seconds=0.5, stalled_seconds=0.5)
+    async with street(says(b"hello"), limits) as at:
+        reader, writer = await at.dial()
+        writer.write(sent.replace(b"{host}", at.host.encode()))
+        assert await asyncio.wait_for(reader.read(), 10) == b""
+        writer.close()
+
+
+async def test_a_large_form_is_refused() -> None:
+    async with street(says(b"hello")) as at:
+        form = b"ticket=" + b"a" * 50_000
+        head = f"POST /.corral/enter HTTP/1.1\r\nHost: {at.host}\r\nContent-Length: {len(form)}\r\n\r\n"
+        assert (await at.send(head.encode() + form)).startswith(b"HTTP/1.1 400")

@@ -147,7 +147,10 @@ async def _key(desk: Desk, message: Message) -> Mapping[str, Any]:  # noqa: ARG0
 
 
 async def _redeem(desk: Desk, message: Message) -> Mapping[str, Any]:
-    user_id, session_id = await desk.database.write(tickets.redeem, str(message["ticket"]), _name(message))
+    secret = str(message["ticket"])
+    if not await desk.database.read(tickets.is_known, secret):
+        raise NotAdmittedError("unknown")
+    user_id, session_id = await desk.database.write(tickets.redeem, secret, _name(message))
     await desk.caller({"user_id": user_id, "session_id": session_id})
     return {"user_id": user_id, "session_id": session_id, "granted_at": int(time.time())}
 

@@ -35,6 +35,12 @@ def issue(transaction: Transaction, caller: Caller, workload_id: str, port: int 
     return secret
 
 
+def is_known(transaction: Transaction, secret: str) -> bool:
+    """Anybody may try: what is wrong costs a look, not a turn at writing."""
+    known = select(app_ticket.c.user_id).where(app_ticket.c.secret_hash == hash_secret(secret[:256]))
+    return transaction.first(known) is not None
+
+
 def redeem(transaction: Transaction, secret: str, name: AppName) -> tuple[str, str]:
     """Uses a ticket up: whose it is, and which credential it was made with."""
     columns = app_ticket.c

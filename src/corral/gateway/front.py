@@ -118,6 +118,8 @@ class Front(asyncio.Protocol):
             if self._upstream is not None:
                 self._upstream.write(data)
             return
+        if not self._is_whole:
+            self._since = self._loop.time()
         for begin in range(0, len(data), _SLICE):
             piece = data if len(data) <= _SLICE else data[begin : begin + _SLICE]
             if not self._feed(piece):
@@ -165,6 +167,12 @@ class Front(asyncio.Protocol):
         elif self._is_tunnel:
             if now - self._since >= SILENT_SECONDS:
                 self.transport.abort()
+        elif not self._is_whole and self._head is not None:
+            # A body that does not come; one that we do not read is another matter.
+            if self._paused_by:
+                self._since = now
+            elif now - self._since >= self._connection.limits.stalled_seconds:
+                self.transport.abort()
         elif self._head is None and not self.transport.is_closing():
             begun = self._header_bytes > 0
             if now - self._since >= (self._connection.limits.header_seconds if begun else KEEP_SECONDS):
@@ -199,6 +207,7 @@ class Front(asyncio.Protocol):
         self._head = head
         self._header_bytes = 0
         self._has_answered = False
+        self._since = self._loop.time()
         self._connection.work()
         if not parser.should_keep_alive():
             self._ends_after = True
@@ -244,6 +253,8 @@ class Front(asyncio.Protocol):
 
     async def body(self, most: int) -> bytes:
         """The whole body of a request that the gateway answers itself."""
+        if len(self._waiting) > most:
+            raise MalformedError("The form is too large.")
         if self._is_whole:
             return bytes(self._waiting)
         self._most_body = most
